@@ -1,0 +1,100 @@
+# Heracles. `make demo` and `make test` do everything on a fresh Debian 12 machine: install the packages
+# they need, build, run. Variables: BUILD (folder), CC, CFLAGS, SANITIZE, WERROR=1, prefix, DESTDIR.
+
+BUILD   ?= build
+CFLAGS  ?= -O3 -g
+prefix  ?= /usr/local
+WARN     = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla $(if $(WERROR),-Werror)
+# -ffp-contract=off: the same arithmetic from every compiler and machine. Never -ffast-math: it deletes NaN checks.
+FLAGS    = -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -fopenmp-simd -ffp-contract=off -fvisibility=hidden -fPIC \
+           -pthread $(WARN) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
+
+# Debian packages: to build, to test, to format.
+PKG_BUILD = libmujoco-dev libjansson-dev libzip-dev libjs-three
+PKG_TEST  = $(PKG_BUILD) chromium libpng-dev
+PKG_FUZZ  = $(PKG_BUILD) clang libclang-rt-14-dev
+
+# libheracles needs libm and threads; the program also motions, simulator and the rest.
+LIB_DIRS  = base nn robot plan track
+APP_DIRS  = motion sim learn eval deploy cli
+sources   = $(foreach d,$(1),$(wildcard src/$(d)/*.c))
+objects   = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
+LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)))
+APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(wildcard src/*/*.S))
+TEST_OBJ  = $(call objects,$(wildcard test/*.c))
+APP_LIBS  = -lmujoco -lzip -ljansson -lm
+JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
+
+.PHONY: all demo test asan tsan fuzz bench install format format-check assets clean help
+
+all: $(BUILD)/heracles $(BUILD)/libheracles.a $(BUILD)/libheracles.so
+
+help:
+	@echo "make demo | test | all | install | asan | tsan | fuzz | bench | format | clean"
+
+demo: all
+	$(BUILD)/heracles demo -o demo.html
+
+test: $(BUILD)/.packages-test
+	@$(MAKE) --no-print-directory all $(BUILD)/test/run
+	$(BUILD)/test/run $(TEST)
+
+asan:
+	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-asan SANITIZE=address,undefined CFLAGS="-O1 -g"
+
+tsan:
+	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-tsan SANITIZE=thread CFLAGS="-O1 -g" TEST=pool,sim
+
+bench: all
+	$(BUILD)/heracles bench sim
+
+# Packages: one stamp per set, so that nothing is asked of dpkg twice.
+$(BUILD)/.packages-build:
+	@tools/packages $(PKG_BUILD) && mkdir -p $(@D) && touch $@
+$(BUILD)/.packages-test:
+	@tools/packages $(PKG_TEST) && mkdir -p $(@D) && touch $@
+$(BUILD)/.packages-fuzz:
+	@tools/packages $(PKG_FUZZ) && mkdir -p $(@D) && touch $@
+
+$(BUILD)/%.o: %.c | $(BUILD)/.packages-build
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/%.o: %.S $(wildcard assets/*) | $(BUILD)/.packages-build
+	@mkdir -p $(@D)
+	$(CC) -Iassets -I/usr/share/javascript/three -c $< -o $@
+
+$(BUILD)/heracles: $(APP_OBJ) $(LIB_OBJ)
+	$(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(APP_LIBS)
+
+# One object with Jansson inside and only hrc_ names outside, so that neither library needs anything else.
+$(BUILD)/libheracles.o: $(LIB_OBJ)
+	objcopy --redefine-sym stdin=jansson_stdin $(JANSSON_A) $(BUILD)/libjansson.a
+	$(LD) -r $^ $(BUILD)/libjansson.a -o $@
+	objcopy --wildcard --keep-global-symbol='hrc_*' $@
+$(BUILD)/libheracles.a: $(BUILD)/libheracles.o
+	rm -f $@ && $(AR) rcs $@ $<
+$(BUILD)/libheracles.so: $(BUILD)/libheracles.o
+	$(CC) $(FLAGS) -shared -Wl,-soname,libheracles.so.0 $< -o $@ -lm
+
+$(BUILD)/test/run: $(TEST_OBJ) $(filter-out $(BUILD)/src/cli/main.o,$(APP_OBJ)) $(LIB_OBJ)
+	$(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(APP_LIBS) -lpng
+
+install: all
+	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib/pkgconfig $(DESTDIR)$(prefix)/include
+	install $(BUILD)/heracles $(DESTDIR)$(prefix)/bin/
+	install -m 644 include/heracles.h $(DESTDIR)$(prefix)/include/
+	install -m 644 $(BUILD)/libheracles.a $(DESTDIR)$(prefix)/lib/
+	install $(BUILD)/libheracles.so $(DESTDIR)$(prefix)/lib/libheracles.so.0
+	ln -sf libheracles.so.0 $(DESTDIR)$(prefix)/lib/libheracles.so
+	sed 's|@prefix@|$(prefix)|' tools/heracles.pc.in > $(DESTDIR)$(prefix)/lib/pkgconfig/heracles.pc
+
+FORMATTED = $(wildcard include/*.h src/*/*.[ch] src/*/*.inc test/*.[ch] test/fuzz/*.c examples/*.c)
+format:
+	clang-format -i $(FORMATTED)
+format-check:
+	clang-format --dry-run -Werror $(FORMATTED)
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang
+
+-include $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d)

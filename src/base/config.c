@@ -1,0 +1,195 @@
+/* INI: "[section]", "key = value", comments from '#' or ';' at the start of a line. The parser is our own
+ * because libheracles reads the config inside a model and must not depend on anything. */
+#include "base/config.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_MAX_BYTES 512
+
+static const config_entry ENTRIES[] = {
+#define SECTION(section, doc) {CFG_SECTION, #section, NULL, NULL, 0, 0, 0, NULL, doc, 0},
+#define INT(section, key, def, min, max, doc) \
+    {CFG_INT, #section, #key, NULL, def, min, max, #def, doc, offsetof(config, section##_##key)},
+#define REAL(section, key, def, min, max, doc) \
+    {CFG_REAL, #section, #key, NULL, def, min, max, #def, doc, offsetof(config, section##_##key)},
+#define CHOICE(section, key, def, words, doc) \
+    {CFG_CHOICE, #section, #key, words, 0, 0, 0, def, doc, offsetof(config, section##_##key)},
+#include "base/config.def"
+#undef SECTION
+#undef INT
+#undef REAL
+#undef CHOICE
+};
+
+const config_entry *config_entries(int *n)
+{
+    *n = COUNT(ENTRIES);
+    return ENTRIES;
+}
+
+static void *field(config *c, const config_entry *e)
+{
+    return (char *)c + e->offset;
+}
+
+config config_default(void)
+{
+    config c;
+    for (int i = 0; i < COUNT(ENTRIES); i++) {
+        const config_entry *e = &ENTRIES[i];
+        if (e->kind == CFG_INT) *(int *)field(&c, e) = (int)e->def;
+        if (e->kind == CFG_REAL) *(double *)field(&c, e) = e->def;
+        if (e->kind == CFG_CHOICE) *(const char **)field(&c, e) = e->text;
+    }
+    return c;
+}
+
+/* A choice points at a word inside "a|b|c": compare up to the bar. */
+bool config_is(const char *choice, const char *word)
+{
+    size_t n = strlen(word);
+    return strncmp(choice, word, n) == 0 && (choice[n] == 0 || choice[n] == '|');
+}
+
+static const char *find_word(const char *words, const char *value)
+{
+    for (const char *w = words; w; w = strchr(w, '|') ? strchr(w, '|') + 1 : NULL)
+        if (*value && config_is(w, value)) return w;
+    return NULL;
+}
+
+static hrc_status set_number(config *c, const config_entry *e, const char *value, const char *where, hrc_error *err)
+{
+    char *end;
+    double x = strtod(value, &end);
+    bool whole = e->kind == CFG_INT;
+    if (end == value || *end || !isfinite(x) || (whole && x != floor(x)))
+        return fail(err, HRC_EINVAL, "%s: %s.%s = \"%.60s\", expected %s", where, e->section, e->key, value,
+                    whole ? "a whole number" : "a number");
+    if (x < e->min || x > e->max)
+        return fail(err, HRC_EINVAL, "%s: %s.%s = %.60s is out of range, expected %g to %g", where, e->section,
+                    e->key, value, e->min, e->max);
+    if (whole)
+        *(int *)field(c, e) = (int)x;
+    else
+        *(double *)field(c, e) = x;
+    return HRC_OK;
+}
+
+hrc_status config_set(config *c, const char *section, const char *key, const char *value, const char *where,
+                      hrc_error *err)
+{
+    for (int i = 0; i < COUNT(ENTRIES); i++) {
+        const config_entry *e = &ENTRIES[i];
+        if (e->kind == CFG_SECTION || strcmp(e->section, section) || strcmp(e->key, key)) continue;
+        if (e->kind != CFG_CHOICE) return set_number(c, e, value, where, err);
+        const char *word = find_word(e->words, value);
+        if (!word)
+            return fail(err, HRC_EINVAL, "%s: %s.%s = \"%.60s\", expected one of %s", where, section, key, value,
+                        e->words);
+        *(const char **)field(c, e) = word;
+        return HRC_OK;
+    }
+    return fail(err, HRC_EINVAL, "%s: there is no setting %.60s.%.60s (see 'heracles help config')", where, section,
+                key);
+}
+
+hrc_status config_override(config *c, const char *assignment, hrc_error *err)
+{
+    char text[LINE_MAX_BYTES];
+    snprintf(text, sizeof text, "%s", assignment);
+    char *dot = strchr(text, '.'), *equals = strchr(text, '=');
+    if (!dot || !equals || equals < dot || strlen(assignment) >= sizeof text)
+        return fail(err, HRC_EINVAL, "\"%.80s\" is not section.key=value", assignment);
+    *dot = *equals = 0;
+    return config_set(c, text, dot + 1, equals + 1, "command line", err);
+}
+
+static char *trim(char *text)
+{
+    while (isspace((unsigned char)*text)) text++;
+    size_t n = strlen(text);
+    while (n > 0 && isspace((unsigned char)text[n - 1])) text[--n] = 0;
+    return text;
+}
+
+static hrc_status parse_line(config *c, char *line, char section[64], const char *where, hrc_error *err)
+{
+    char *text = trim(line);
+    if (*text == 0 || *text == '#' || *text == ';') return HRC_OK;
+    size_t n = strlen(text);
+    if (*text == '[') {
+        if (text[n - 1] != ']' || n < 3 || n - 2 >= 64)
+            return fail(err, HRC_EFORMAT, "%s: \"%.60s\" is not a [section]", where, text);
+        memcpy(section, text + 1, n - 2);
+        section[n - 2] = 0;
+        return HRC_OK;
+    }
+    char *equals = strchr(text, '=');
+    if (!equals) return fail(err, HRC_EFORMAT, "%s: \"%.60s\" is not key = value", where, text);
+    *equals = 0;
+    return config_set(c, section, trim(text), trim(equals + 1), where, err);
+}
+
+hrc_status config_parse(config *c, const char *name, file_view text, hrc_error *err)
+{
+    config changed = *c; /* on error nothing has changed */
+    char line[LINE_MAX_BYTES], section[64] = "", where[LINE_MAX_BYTES];
+    size_t begin = 0;
+    for (int number = 1; begin < text.size; number++) {
+        const char *newline = memchr(text.data + begin, '\n', text.size - begin);
+        size_t end = newline ? (size_t)(newline - text.data) : text.size;
+        snprintf(where, sizeof where, "%.400s:%d", name, number);
+        if (end - begin >= sizeof line)
+            return fail(err, HRC_EFORMAT, "%s: line of %zu bytes, expected fewer than %zu", where, end - begin,
+                        sizeof line);
+        memcpy(line, text.data + begin, end - begin);
+        line[end - begin] = 0;
+        TRY(parse_line(&changed, line, section, where, err));
+        begin = end + 1;
+    }
+    *c = changed;
+    return HRC_OK;
+}
+
+hrc_status config_load(config *c, const char *path, hrc_error *err)
+{
+    file_view text;
+    TRY(file_map(path, &text, err));
+    hrc_status status = config_parse(c, path, text, err);
+    file_unmap(&text);
+    return status;
+}
+
+void config_print_value(char *out, size_t size, const config *c, const config_entry *e)
+{
+    const void *at = (const char *)c + e->offset;
+    if (e->kind == CFG_INT) snprintf(out, size, "%d", *(const int *)at);
+    if (e->kind == CFG_REAL) snprintf(out, size, "%.17g", *(const double *)at);
+    if (e->kind == CFG_CHOICE) {
+        const char *word = *(const char *const *)at;
+        snprintf(out, size, "%.*s", (int)strcspn(word, "|"), word);
+    }
+}
+
+char *config_text(const config *c)
+{
+    size_t capacity = (size_t)COUNT(ENTRIES) * 160, used = 0;
+    char *text = malloc(capacity), value[80];
+    if (!text) return NULL;
+    text[0] = 0;
+    for (int i = 0; i < COUNT(ENTRIES); i++) {
+        const config_entry *e = &ENTRIES[i];
+        if (e->kind == CFG_SECTION) {
+            used += (size_t)snprintf(text + used, capacity - used, "[%s]\n", e->section);
+            continue;
+        }
+        config_print_value(value, sizeof value, c, e);
+        used += (size_t)snprintf(text + used, capacity - used, "%s = %s\n", e->key, value);
+    }
+    return text;
+}

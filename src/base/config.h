@@ -1,0 +1,46 @@
+/* Settings from one table (config.def). Three levels: defaults, an INI file, `--section.key=value`. An
+ * unknown key, a bad type or a value out of range is an error that names file and line. The resolved text
+ * is stored inside every model. */
+#ifndef HRC_BASE_CONFIG_H
+#define HRC_BASE_CONFIG_H
+
+#include <stdbool.h>
+
+#include "base/file.h"
+
+typedef struct {
+#define SECTION(section, doc)
+#define INT(section, key, def, min, max, doc) int section##_##key;
+#define REAL(section, key, def, min, max, doc) double section##_##key;
+#define CHOICE(section, key, def, words, doc) const char *section##_##key; /* points at the matching word */
+#include "base/config.def"
+#undef SECTION
+#undef INT
+#undef REAL
+#undef CHOICE
+} config;
+
+typedef enum { CFG_SECTION, CFG_INT, CFG_REAL, CFG_CHOICE } config_kind;
+
+typedef struct {
+    config_kind kind;
+    const char *section, *key;
+    const char *words; /* CHOICE */
+    double def, min, max;
+    const char *text; /* default as written */
+    const char *doc;
+    size_t offset; /* in config */
+} config_entry;
+
+const config_entry *config_entries(int *n); /* the table, with a CFG_SECTION row before each section */
+config config_default(void);
+hrc_status config_set(config *c, const char *section, const char *key, const char *value, const char *where,
+                      hrc_error *err);
+hrc_status config_override(config *c, const char *assignment, hrc_error *err); /* "section.key=value" */
+hrc_status config_parse(config *c, const char *name, file_view text, hrc_error *err);
+hrc_status config_load(config *c, const char *path, hrc_error *err);
+void config_print_value(char *out, size_t size, const config *c, const config_entry *e);
+char *config_text(const config *c); /* the resolved INI text; the caller frees it; NULL when out of memory */
+bool config_is(const char *choice, const char *word);
+
+#endif

@@ -1,0 +1,52 @@
+/* A clip: frames of qpos at a constant rate, and where they come from. All importers end here, with
+ * quaternions w,x,y,z and joints in the G1's order. */
+#ifndef HRC_MOTION_CLIP_H
+#define HRC_MOTION_CLIP_H
+
+#include "base/arena.h"
+#include "robot/g1.h"
+
+typedef struct {
+    arena memory;        /* owns everything below */
+    const char *name;    /* file name without folder and ending */
+    const char *category, *source, *licence; /* "" when unknown */
+    double fps;
+    int n;
+    float *qpos;         /* (n, HRC_NQ): root position, root quaternion wxyz, joints */
+} clip;
+
+/* What an importer decided and on which evidence, one sentence each; "" where there was nothing to decide. */
+typedef struct {
+    char format[64], fps[160], joints[320], quat[320];
+} clip_decisions;
+
+typedef struct {
+    double fps;        /* 0: from the file, or 30 for a CSV without one */
+    const char *quat;  /* NULL: by evidence; "wxyz" or "xyzw" to force */
+} clip_options;
+
+hrc_status clip_create(clip *c, int n, double fps, const char *name, hrc_error *err); /* frames zeroed */
+void clip_free(clip *c);
+
+/* By content, not by ending: CSV, NPZ (BeyondMimic, holosoma), safetensors clip. */
+hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why, hrc_error *err);
+
+/* By ending: .csv, .npz, .safetensors. */
+hrc_status clip_save(const clip *c, const char *path, hrc_error *err);
+
+static inline float *clip_frame(const clip *c, int i)
+{
+    return c->qpos + (size_t)i * HRC_NQ;
+}
+
+/* Finite, unit quaternion (within 1e-2; then normalised), sane sizes. Names the first bad frame. */
+hrc_status clip_check(clip *c, const char *path, hrc_error *err);
+
+/* lerp for position and joints, slerp for orientation; frames at 0, 1/fps, ... up to the last. */
+hrc_status clip_resample(clip *out, const clip *in, double fps, hrc_error *err);
+hrc_status clip_cut(clip *out, const clip *in, int first, int last, hrc_error *err); /* both included */
+
+/* qvel (n, HRC_NV), MuJoCo's frames: central differences inside, one-sided at the ends. */
+void clip_velocities(float *qvel, const clip *c);
+
+#endif

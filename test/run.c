@@ -1,0 +1,114 @@
+/* Runs all tests, or those whose name begins with one of the words of argv[1] ("rot,sim"). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#define TABLES(X) X(ROBOT)
+
+#define DECLARE(name) extern const test_case TESTS_##name[];
+TABLES(DECLARE)
+#define LIST(name) TESTS_##name,
+static const test_case *const TABLE[] = {TABLES(LIST)};
+
+static jmp_buf leave;
+static char folder[64];
+
+_Noreturn void test_fail(const char *file, int line, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    printf("FAILED\n  %s:%d: ", file, line);
+    vprintf(format, list);
+    putchar('\n');
+    va_end(list);
+    longjmp(leave, 1);
+}
+
+_Noreturn void test_skip(const char *reason)
+{
+    printf("skipped: %s\n", reason);
+    longjmp(leave, 2);
+}
+
+const char *test_path(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+void test_write(const char *path, const void *data, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    ENSURE(f);
+    size_t written = fwrite(data, 1, size, f);
+    ENSURE(fclose(f) == 0 && written == size);
+}
+
+int test_shell(char *output, size_t size, const char *command)
+{
+    char line[4096];
+    snprintf(line, sizeof line, "{ %s\n} 2>&1", command);
+    fflush(stdout);
+    FILE *pipe = popen(line, "r");
+    ENSURE(pipe);
+    size_t used = 0;
+    char chunk[4096];
+    for (size_t n; (n = fread(chunk, 1, sizeof chunk, pipe)) > 0;) {
+        size_t room = output ? size - 1 - used : 0, take = n < room ? n : room;
+        if (take) memcpy(output + used, chunk, take);
+        used += take;
+    }
+    if (output) output[used] = 0;
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static bool selected(const char *name, const char *filter)
+{
+    if (!filter) return true;
+    for (const char *word = filter; *word; word += strcspn(word, ","), word += *word == ',') {
+        size_t length = strcspn(word, ",");
+        if (length && strncmp(name, word, length) == 0) return true;
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    int passed = 0, failed = 0, skipped = 0;
+    char program[1024], here[1024];
+    /* The program under test stands beside the folder of this runner. */
+    ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
+    here[n < 0 ? 0 : n] = 0;
+    for (int up = 0; up < 2; up++)
+        if (strrchr(here, '/')) *strrchr(here, '/') = 0;
+    snprintf(program, sizeof program, "%s/heracles", here);
+    setenv("HERACLES", program, 1);
+    snprintf(folder, sizeof folder, "/tmp/heracles-test-XXXXXX");
+    if (!mkdtemp(folder)) return 1;
+    setenv("T", folder, 1);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (size_t t = 0; t < sizeof TABLE / sizeof *TABLE; t++)
+        for (const test_case *c = TABLE[t]; c->name; c++) {
+            if (!selected(c->name, argc > 1 ? argv[1] : NULL)) continue;
+            printf("%-44s ", c->name);
+            fflush(stdout);
+            int outcome = setjmp(leave);
+            if (outcome == 0) {
+                c->run();
+                puts("ok");
+            }
+            passed += outcome == 0, failed += outcome == 1, skipped += outcome == 2;
+        }
+    char clean[128];
+    snprintf(clean, sizeof clean, "rm -rf %s", folder);
+    if (system(clean) != 0) failed++;
+    printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+    return failed || passed == 0;
+}
