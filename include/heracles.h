@@ -27,13 +27,13 @@ extern "C" {
 #endif
 
 /* One list: enum, hrc_strerror and documentation derive from it. */
-#define HRC_STATUS_LIST(X)                                                                          \
-    X(OK, 0, "success")                                                                             \
-    X(EINVAL, -1, "invalid argument")                                                               \
-    X(ENONFINITE, -2, "NaN or infinity in input")                                                   \
-    X(EFILE, -3, "cannot read or write file")                                                       \
-    X(EFORMAT, -4, "file content is not what was expected")                                         \
-    X(ENOMEM, -5, "out of memory")                                                                  \
+#define HRC_STATUS_LIST(X)                                                                                   \
+    X(OK, 0, "success")                                                                                      \
+    X(EINVAL, -1, "invalid argument")                                                                        \
+    X(ENONFINITE, -2, "NaN or infinity in input")                                                            \
+    X(EFILE, -3, "cannot read or write file")                                                                \
+    X(EFORMAT, -4, "file content is not what was expected")                                                  \
+    X(ENOMEM, -5, "out of memory")                                                                           \
     X(EINTERRUPTED, -6, "interrupted")
 
 typedef enum {
@@ -57,18 +57,18 @@ HRC_API const char *hrc_strerror(hrc_status status);
 #define HRC_NV (6 + HRC_JOINTS) /* qvel: linear (world), angular (body frame), joints 29 */
 
 typedef struct {
-    const char *name;         /* as in the URDF, e.g. "left_hip_pitch_joint" */
-    double q0;                /* default pose, rad */
-    double armature;          /* reflected rotor inertia, kg m^2 */
-    double kp, kd;            /* PD gains, N m / rad and N m s / rad */
-    double effort;            /* torque limit, N m */
-    double velocity;          /* speed limit, rad / s */
-    double action_scale;      /* rad per unit of policy output = 0.25 effort / kp */
-    double lo, hi;            /* hard limits, rad */
-    double soft_lo, soft_hi;  /* middle -+ 0.9 of the half range */
+    const char *name;        /* as in the URDF, e.g. "left_hip_pitch_joint" */
+    double q0;               /* default pose, rad */
+    double armature;         /* reflected rotor inertia, kg m^2 */
+    double kp, kd;           /* PD gains, N m / rad and N m s / rad */
+    double effort;           /* torque limit, N m */
+    double velocity;         /* speed limit, rad / s */
+    double action_scale;     /* rad per unit of policy output = 0.25 effort / kp */
+    double lo, hi;           /* hard limits, rad */
+    double soft_lo, soft_hi; /* middle -+ 0.9 of the half range */
 } hrc_joint;
 
-HRC_API const hrc_joint *hrc_robot_joints(void); /* HRC_JOINTS entries */
+HRC_API const hrc_joint *hrc_robot_joints(void);     /* HRC_JOINTS entries */
 HRC_API int hrc_robot_joint_index(const char *name); /* -1 when there is none of that name */
 
 #ifdef __cplusplus

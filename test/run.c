@@ -79,6 +79,19 @@ static bool selected(const char *name, const char *filter)
     return false;
 }
 
+/* 0 passed, 1 failed, 2 skipped */
+static int run_case(const test_case *c)
+{
+    printf("%-44s ", c->name);
+    fflush(stdout);
+    int outcome = setjmp(leave);
+    if (outcome == 0) {
+        c->run();
+        puts("ok");
+    }
+    return outcome;
+}
+
 int main(int argc, char **argv)
 {
     int passed = 0, failed = 0, skipped = 0;
@@ -97,13 +110,7 @@ int main(int argc, char **argv)
     for (size_t t = 0; t < sizeof TABLE / sizeof *TABLE; t++)
         for (const test_case *c = TABLE[t]; c->name; c++) {
             if (!selected(c->name, argc > 1 ? argv[1] : NULL)) continue;
-            printf("%-44s ", c->name);
-            fflush(stdout);
-            int outcome = setjmp(leave);
-            if (outcome == 0) {
-                c->run();
-                puts("ok");
-            }
+            int outcome = run_case(c);
             passed += outcome == 0, failed += outcome == 1, skipped += outcome == 2;
         }
     char clean[128];

@@ -17,22 +17,22 @@ _Noreturn void test_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 _Noreturn void test_skip(const char *reason);
 
-#define ENSURE(condition)                                                                                  \
-    do {                                                                                                   \
-        if (!(condition)) test_fail(__FILE__, __LINE__, "%s", #condition);                                 \
+#define ENSURE(condition)                                                                                    \
+    do {                                                                                                     \
+        if (!(condition)) test_fail(__FILE__, __LINE__, "%s", #condition);                                   \
     } while (0)
 
-#define ENSURE_NEAR(a, b, tolerance)                                                                       \
-    do {                                                                                                   \
-        double a_ = (a), b_ = (b), t_ = (tolerance);                                                       \
-        if (!(fabs(a_ - b_) <= t_))                                                                        \
-            test_fail(__FILE__, __LINE__, "%s = %.12g, expected %s = %.12g within %g", #a, a_, #b, b_, t_); \
+#define ENSURE_NEAR(a, b, tolerance)                                                                         \
+    do {                                                                                                     \
+        double a_ = (a), b_ = (b), t_ = (tolerance);                                                         \
+        if (!(fabs(a_ - b_) <= t_))                                                                          \
+            test_fail(__FILE__, __LINE__, "%s = %.12g, expected %s = %.12g within %g", #a, a_, #b, b_, t_);  \
     } while (0)
 
 /* A call that must succeed; its sentence is shown when it does not. Wants `hrc_error err` in scope. */
-#define ENSURE_OK(call)                                                                                    \
-    do {                                                                                                   \
-        if ((call) < 0) test_fail(__FILE__, __LINE__, "%s: %s", #call, err.text);                          \
+#define ENSURE_OK(call)                                                                                      \
+    do {                                                                                                     \
+        if ((call) < 0) test_fail(__FILE__, __LINE__, "%s: %s", #call, err.text);                            \
     } while (0)
 
 #define SKIP(reason) test_skip(reason)

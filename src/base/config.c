@@ -12,11 +12,11 @@
 
 static const config_entry ENTRIES[] = {
 #define SECTION(section, doc) {CFG_SECTION, #section, NULL, NULL, 0, 0, 0, NULL, doc, 0},
-#define INT(section, key, def, min, max, doc) \
+#define INT(section, key, def, min, max, doc)                                                                \
     {CFG_INT, #section, #key, NULL, def, min, max, #def, doc, offsetof(config, section##_##key)},
-#define REAL(section, key, def, min, max, doc) \
+#define REAL(section, key, def, min, max, doc)                                                               \
     {CFG_REAL, #section, #key, NULL, def, min, max, #def, doc, offsetof(config, section##_##key)},
-#define CHOICE(section, key, def, words, doc) \
+#define CHOICE(section, key, def, words, doc)                                                                \
     {CFG_CHOICE, #section, #key, words, 0, 0, 0, def, doc, offsetof(config, section##_##key)},
 #include "base/config.def"
 #undef SECTION
@@ -62,7 +62,8 @@ static const char *find_word(const char *words, const char *value)
     return NULL;
 }
 
-static hrc_status set_number(config *c, const config_entry *e, const char *value, const char *where, hrc_error *err)
+static hrc_status set_number(config *c, const config_entry *e, const char *value, const char *where,
+                             hrc_error *err)
 {
     char *end;
     double x = strtod(value, &end);
@@ -71,8 +72,8 @@ static hrc_status set_number(config *c, const config_entry *e, const char *value
         return fail(err, HRC_EINVAL, "%s: %s.%s = \"%.60s\", expected %s", where, e->section, e->key, value,
                     whole ? "a whole number" : "a number");
     if (x < e->min || x > e->max)
-        return fail(err, HRC_EINVAL, "%s: %s.%s = %.60s is out of range, expected %g to %g", where, e->section,
-                    e->key, value, e->min, e->max);
+        return fail(err, HRC_EINVAL, "%s: %s.%s = %.60s is out of range, expected %g to %g", where,
+                    e->section, e->key, value, e->min, e->max);
     if (whole)
         *(int *)field(c, e) = (int)x;
     else
@@ -89,13 +90,13 @@ hrc_status config_set(config *c, const char *section, const char *key, const cha
         if (e->kind != CFG_CHOICE) return set_number(c, e, value, where, err);
         const char *word = find_word(e->words, value);
         if (!word)
-            return fail(err, HRC_EINVAL, "%s: %s.%s = \"%.60s\", expected one of %s", where, section, key, value,
-                        e->words);
+            return fail(err, HRC_EINVAL, "%s: %s.%s = \"%.60s\", expected one of %s", where, section, key,
+                        value, e->words);
         *(const char **)field(c, e) = word;
         return HRC_OK;
     }
-    return fail(err, HRC_EINVAL, "%s: there is no setting %.60s.%.60s (see 'heracles help config')", where, section,
-                key);
+    return fail(err, HRC_EINVAL, "%s: there is no setting %.60s.%.60s (see 'heracles help config')", where,
+                section, key);
 }
 
 hrc_status config_override(config *c, const char *assignment, hrc_error *err)
@@ -145,8 +146,8 @@ hrc_status config_parse(config *c, const char *name, file_view text, hrc_error *
         size_t end = newline ? (size_t)(newline - text.data) : text.size;
         snprintf(where, sizeof where, "%.400s:%d", name, number);
         if (end - begin >= sizeof line)
-            return fail(err, HRC_EFORMAT, "%s: line of %zu bytes, expected fewer than %zu", where, end - begin,
-                        sizeof line);
+            return fail(err, HRC_EFORMAT, "%s: line of %zu bytes, expected fewer than %zu", where,
+                        end - begin, sizeof line);
         memcpy(line, text.data + begin, end - begin);
         line[end - begin] = 0;
         TRY(parse_line(&changed, line, section, where, err));

@@ -15,9 +15,9 @@ struct pool {
     pthread_t *handles; /* threads - 1 of them */
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    atomic_uint round;   /* rises by one with every job */
-    atomic_int running;  /* workers that have not finished the current job */
-    atomic_int next;     /* next item of an uneven job */
+    atomic_uint round;  /* rises by one with every job */
+    atomic_int running; /* workers that have not finished the current job */
+    atomic_int next;    /* next item of an uneven job */
     bool stop;
     int n;
     void (*ranges)(void *, int, int, int);

@@ -16,10 +16,10 @@ typedef struct {
 rng rng_make(uint64_t seed, uint64_t stream);
 rng rng_split(const rng *r, uint64_t id); /* an independent child; the parent is not advanced */
 uint32_t rng_u32(rng *r);
-uint32_t rng_below(rng *r, uint32_t n);             /* uniform in 0..n-1, without modulo bias; n > 0 */
-float rng_uniform(rng *r, float lo, float hi);      /* lo <= x < hi */
-double rng_double(rng *r);                          /* 0 <= x < 1, 53 bits */
-float rng_normal(rng *r);                           /* mean 0, variance 1 */
+uint32_t rng_below(rng *r, uint32_t n);        /* uniform in 0..n-1, without modulo bias; n > 0 */
+float rng_uniform(rng *r, float lo, float hi); /* lo <= x < hi */
+double rng_double(rng *r);                     /* 0 <= x < 1, 53 bits */
+float rng_normal(rng *r);                      /* mean 0, variance 1 */
 void philox4x32(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
 
 #endif

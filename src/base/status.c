@@ -21,7 +21,7 @@ const char *hrc_version(void)
 const char *hrc_strerror(hrc_status status)
 {
     switch (status) {
-#define CASE(name, value, text) \
+#define CASE(name, value, text)                                                                              \
     case HRC_##name: return text;
         HRC_STATUS_LIST(CASE)
 #undef CASE

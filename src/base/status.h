@@ -15,10 +15,10 @@
 hrc_status fail(hrc_error *err, hrc_status status, const char *format, ...) HRC_PRINTF(3, 4);
 
 /* Evaluate once, hand a failure up. */
-#define TRY(expression)                                                                             \
-    do {                                                                                            \
-        hrc_status try_status_ = (expression);                                                      \
-        if (try_status_ < 0) return try_status_;                                                    \
+#define TRY(expression)                                                                                      \
+    do {                                                                                                     \
+        hrc_status try_status_ = (expression);                                                               \
+        if (try_status_ < 0) return try_status_;                                                             \
     } while (0)
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))

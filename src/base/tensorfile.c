@@ -11,8 +11,8 @@ static const struct {
     const char *name;
     size_t size;
 } DTYPES[] = {
-    [DT_F64] = {"F64", 8}, [DT_F32] = {"F32", 4}, [DT_F16] = {"F16", 2}, [DT_BF16] = {"BF16", 2},
-    [DT_I64] = {"I64", 8}, [DT_I32] = {"I32", 4}, [DT_I16] = {"I16", 2}, [DT_I8] = {"I8", 1},
+    [DT_F64] = {"F64", 8}, [DT_F32] = {"F32", 4}, [DT_F16] = {"F16", 2},   [DT_BF16] = {"BF16", 2},
+    [DT_I64] = {"I64", 8}, [DT_I32] = {"I32", 4}, [DT_I16] = {"I16", 2},   [DT_I8] = {"I8", 1},
     [DT_U8] = {"U8", 1},   [DT_U32] = {"U32", 4}, [DT_BOOL] = {"BOOL", 1},
 };
 
@@ -44,8 +44,9 @@ static hrc_status parse_shape(tensor *t, json_t *shape, const char *path, hrc_er
         json_t *size = json_array_get(shape, (size_t)i);
         json_int_t n = json_integer_value(size);
         if (!json_is_integer(size) || n < 0 || (n > 0 && t->count > INT64_MAX / 8 / n))
-            return fail(err, HRC_EFORMAT, "%s: tensor \"%.80s\": size %d of its shape is not a sensible number",
-                        path, t->name, i);
+            return fail(err, HRC_EFORMAT,
+                        "%s: tensor \"%.80s\": size %d of its shape is not a sensible number", path, t->name,
+                        i);
         t->shape[i] = n;
         t->count *= n;
     }
@@ -58,20 +59,25 @@ static hrc_status parse_tensor(tensor *t, json_t *entry, const char *path, file_
     json_t *type = json_object_get(entry, "dtype"), *offsets = json_object_get(entry, "data_offsets");
     int code = json_is_string(type) ? dtype_from_name(json_string_value(type)) : -1;
     if (code < 0)
-        return fail(err, HRC_EFORMAT, "%s: tensor \"%.80s\": dtype %.20s is not one of F64 F32 F16 BF16 I64 I32 I16 I8 U8 U32 BOOL",
-                    path, t->name, json_is_string(type) ? json_string_value(type) : "(missing)");
+        return fail(
+            err, HRC_EFORMAT,
+            "%s: tensor \"%.80s\": dtype %.20s is not one of F64 F32 F16 BF16 I64 I32 I16 I8 U8 U32 BOOL",
+            path, t->name, json_is_string(type) ? json_string_value(type) : "(missing)");
     t->type = (dtype)code;
     TRY(parse_shape(t, json_object_get(entry, "shape"), path, err));
     json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
     if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
-        return fail(err, HRC_EFORMAT, "%s: tensor \"%.80s\": data_offsets is not [begin, end]", path, t->name);
+        return fail(err, HRC_EFORMAT, "%s: tensor \"%.80s\": data_offsets is not [begin, end]", path,
+                    t->name);
     int64_t first = json_integer_value(begin), last = json_integer_value(end);
     if (first < 0 || last < first || (uint64_t)last > data.size)
-        return fail(err, HRC_EFORMAT, "%s: tensor \"%.80s\": data_offsets %lld..%lld, but the file has %zu bytes of data",
-                    path, t->name, (long long)first, (long long)last, data.size);
+        return fail(err, HRC_EFORMAT,
+                    "%s: tensor \"%.80s\": data_offsets %lld..%lld, but the file has %zu bytes of data", path,
+                    t->name, (long long)first, (long long)last, data.size);
     if (last - first != t->count * (int64_t)dtype_size(t->type))
-        return fail(err, HRC_EFORMAT, "%s: tensor \"%.80s\": %lld bytes of data, expected %lld from its shape and type",
-                    path, t->name, (long long)(last - first), (long long)(t->count * (int64_t)dtype_size(t->type)));
+        return fail(err, HRC_EFORMAT,
+                    "%s: tensor \"%.80s\": %lld bytes of data, expected %lld from its shape and type", path,
+                    t->name, (long long)(last - first), (long long)(t->count * (int64_t)dtype_size(t->type)));
     t->data = data.data + first;
     return HRC_OK;
 }
@@ -103,14 +109,12 @@ static hrc_status check_tiling(tensorfile *file, file_view data, hrc_error *err)
 
 static hrc_status parse_meta(tensorfile *file, json_t *meta, hrc_error *err)
 {
-    if (!json_is_object(meta))
-        return fail(err, HRC_EFORMAT, "%s: __metadata__ is not an object", file->path);
+    if (!json_is_object(meta)) return fail(err, HRC_EFORMAT, "%s: __metadata__ is not an object", file->path);
     file->meta = ARENA_NEW(&file->memory, tensor_meta, json_object_size(meta));
     if (!file->meta) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
     const char *key;
     json_t *value;
-    json_object_foreach(meta, key, value)
-    {
+    json_object_foreach (meta, key, value) {
         if (!json_is_string(value))
             return fail(err, HRC_EFORMAT, "%s: metadata \"%.80s\" is not a string", file->path, key);
         tensor_meta *m = &file->meta[file->nmeta++];
@@ -127,8 +131,7 @@ static hrc_status parse_header(tensorfile *file, json_t *header, file_view data,
     if (!file->tensors) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
     const char *name;
     json_t *entry;
-    json_object_foreach(header, name, entry)
-    {
+    json_object_foreach (header, name, entry) {
         if (strcmp(name, "__metadata__") == 0) {
             TRY(parse_meta(file, entry, err));
             continue;
@@ -155,8 +158,10 @@ hrc_status tensorfile_parse(tensorfile *file, const char *path, file_view bytes,
     } else if (bytes.size < 8) {
         status = fail(err, HRC_EFORMAT, "%s: %zu bytes, too short for a safetensors file", path, bytes.size);
     } else if (length > HEADER_MAX || length > bytes.size - 8) {
-        status = fail(err, HRC_EFORMAT, "%s: header of %llu bytes declared, but the file has %zu (not a safetensors file, or truncated)",
-                      path, (unsigned long long)length, bytes.size);
+        status = fail(
+            err, HRC_EFORMAT,
+            "%s: header of %llu bytes declared, but the file has %zu (not a safetensors file, or truncated)",
+            path, (unsigned long long)length, bytes.size);
     } else {
         json_error_t where;
         header = json_loadb(bytes.data + 8, (size_t)length, JSON_REJECT_DUPLICATES, &where);
@@ -267,7 +272,8 @@ hrc_status tensorfile_write(const char *path, const tensor *tensors, int ntensor
     if (!text || !pieces) {
         free(text);
         free(pieces);
-        return fail(err, HRC_ENOMEM, "%s: cannot build the header (out of memory, or a text that is not UTF-8)", path);
+        return fail(err, HRC_ENOMEM,
+                    "%s: cannot build the header (out of memory, or a text that is not UTF-8)", path);
     }
     /* Spaces pad the header so that data start at a multiple of 64 bytes. */
     static const char SPACES[65] = "                                                                ";

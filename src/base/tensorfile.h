@@ -40,11 +40,12 @@ typedef struct {
 } tensorfile;
 
 hrc_status tensorfile_open(tensorfile *file, const char *path, hrc_error *err);
-hrc_status tensorfile_parse(tensorfile *file, const char *path, file_view bytes, hrc_error *err); /* borrowed */
+hrc_status tensorfile_parse(tensorfile *file, const char *path, file_view bytes,
+                            hrc_error *err); /* borrowed */
 void tensorfile_close(tensorfile *file);
 
-const tensor *tensorfile_find(const tensorfile *file, const char *name);    /* NULL when absent */
-const char *tensorfile_meta(const tensorfile *file, const char *key);       /* NULL when absent */
+const tensor *tensorfile_find(const tensorfile *file, const char *name); /* NULL when absent */
+const char *tensorfile_meta(const tensorfile *file, const char *key);    /* NULL when absent */
 
 /* The tensor of this name, type and shape, or a sentence that says what is there instead.
  * -1 in shape takes any size. */

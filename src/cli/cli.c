@@ -79,7 +79,8 @@ void progress_show(progress *p, double fraction, const char *detail)
     double left = fraction > 1e-6 ? (now - p->start_s) * (1 - fraction) / fraction : 0;
     int filled = (int)(fraction * 24);
     fprintf(stderr, "\r%s [%.*s%*s] %3.0f %%  %d:%02d left  %s\033[K", p->what, filled,
-            "########################", 24 - filled, "", 100 * fraction, (int)left / 60, (int)left % 60, detail);
+            "########################", 24 - filled, "", 100 * fraction, (int)left / 60, (int)left % 60,
+            detail);
 }
 
 void progress_end(progress *p)
@@ -90,7 +91,8 @@ void progress_end(progress *p)
 static int option_index(const command *cmd, const char *name, size_t length)
 {
     for (int i = 0; cmd->options && cmd->options[i].name; i++)
-        if (strlen(cmd->options[i].name) == length && strncmp(cmd->options[i].name, name, length) == 0) return i;
+        if (strlen(cmd->options[i].name) == length && strncmp(cmd->options[i].name, name, length) == 0)
+            return i;
     return -1;
 }
 
@@ -161,8 +163,10 @@ static int print_command_help(const command *cmd)
 
 static int print_help(FILE *to)
 {
-    fprintf(to, "heracles %s: whole-body control of the Unitree G1\nusage: heracles COMMAND [options] [files]\n\n",
-            hrc_version());
+    fprintf(
+        to,
+        "heracles %s: whole-body control of the Unitree G1\nusage: heracles COMMAND [options] [files]\n\n",
+        hrc_version());
     for (int i = 0; COMMANDS[i]; i++) fprintf(to, "  %-18s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
     fprintf(to, "  %-18s %s\n", "help config", "every setting with its default, range and meaning");
     fprintf(to, "\n'heracles COMMAND --help' shows its options, defaults and an example.\n"
@@ -283,7 +287,8 @@ static int run_command(const command *cmd, int argc, char **argv, int first)
     int code = parse_words(&a, argc, argv, first, &help);
     if (help)
         code = print_command_help(cmd);
-    else if (code == EXIT_DONE && (a.n < cmd->min_operands || (cmd->max_operands >= 0 && a.n > cmd->max_operands)))
+    else if (code == EXIT_DONE &&
+             (a.n < cmd->min_operands || (cmd->max_operands >= 0 && a.n > cmd->max_operands)))
         code = cli_usage(&a, "%d file%s given, expected %s", a.n, a.n == 1 ? "" : "s",
                          *cmd->operands ? cmd->operands : "none");
     else if (code == EXIT_DONE)
@@ -309,7 +314,8 @@ int cli_main(int argc, char **argv)
         if (asked) return print_command_help(asked);
         return cli_usage(NULL, "there is no command \"%.60s\"", argv[2]);
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) return print_help(stdout);
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+        return print_help(stdout);
     const command *cmd = find_command(argc, argv, &words);
     if (!cmd) return cli_usage(NULL, "there is no command \"%.60s\"", argv[1]);
     int code = run_command(cmd, argc, argv, words + 1);

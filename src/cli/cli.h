@@ -45,16 +45,17 @@ struct args {
 
 extern const command *const COMMANDS[]; /* NULL ends; in commands.c */
 
-/* -o is short for --out. On bad usage prints one sentence and returns EXIT_USAGE; `run` is then not called. */
+/* -o is short for --out. On bad usage prints one sentence and returns EXIT_USAGE; `run` is then not called.
+ */
 int cli_main(int argc, char **argv);
 
 const char *arg(const args *a, const char *name); /* value, or the default, or NULL; flags: "1" or NULL */
 bool arg_given(const args *a, const char *name);
 bool arg_number(const args *a, const char *name, double lo, double hi, double *out); /* false: said why */
 
-int cli_fail(const hrc_error *err);                               /* prints the sentence, EXIT_FAILED */
+int cli_fail(const hrc_error *err);                                     /* prints the sentence, EXIT_FAILED */
 int cli_usage(const args *a, const char *format, ...) HRC_PRINTF(2, 3); /* prints it and a hint, EXIT_USAGE */
-int cli_json(json_t *object);                                     /* prints and frees it, EXIT_DONE */
+int cli_json(json_t *object);                                           /* prints and frees it, EXIT_DONE */
 void cli_note(const args *a, const char *format, ...) HRC_PRINTF(2, 3); /* stderr, unless --quiet */
 
 /* One line on stderr that is drawn anew, with the time left; nothing when quiet or not a terminal. */

@@ -7,12 +7,12 @@
 #include "robot/g1.h"
 
 typedef struct {
-    arena memory;        /* owns everything below */
-    const char *name;    /* file name without folder and ending */
+    arena memory;                            /* owns everything below */
+    const char *name;                        /* file name without folder and ending */
     const char *category, *source, *licence; /* "" when unknown */
     double fps;
     int n;
-    float *qpos;         /* (n, HRC_NQ): root position, root quaternion wxyz, joints */
+    float *qpos; /* (n, HRC_NQ): root position, root quaternion wxyz, joints */
 } clip;
 
 /* What an importer decided and on which evidence, one sentence each; "" where there was nothing to decide. */
@@ -21,15 +21,16 @@ typedef struct {
 } clip_decisions;
 
 typedef struct {
-    double fps;        /* 0: from the file, or 30 for a CSV without one */
-    const char *quat;  /* NULL: by evidence; "wxyz" or "xyzw" to force */
+    double fps;       /* 0: from the file, or 30 for a CSV without one */
+    const char *quat; /* NULL: by evidence; "wxyz" or "xyzw" to force */
 } clip_options;
 
 hrc_status clip_create(clip *c, int n, double fps, const char *name, hrc_error *err); /* frames zeroed */
 void clip_free(clip *c);
 
 /* By content, not by ending: CSV, NPZ (BeyondMimic, holosoma), safetensors clip. */
-hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why, hrc_error *err);
+hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,
+                     hrc_error *err);
 
 /* By ending: .csv, .npz, .safetensors. */
 hrc_status clip_save(const clip *c, const char *path, hrc_error *err);

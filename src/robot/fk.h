@@ -9,7 +9,7 @@
 #include "robot/g1.h"
 
 typedef struct {
-    double pos[G1_LINKS][3];  /* link origins in the world */
+    double pos[G1_LINKS][3]; /* link origins in the world */
     double quat[G1_LINKS][4];
     double axis[G1_LINKS][3]; /* joint axis of the link in the world; zero for the pelvis */
 } fk_pose;
