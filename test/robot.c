@@ -52,10 +52,5 @@ static void test_mirror(void)
     }
 }
 
-const test_case TESTS_ROBOT[] = {
-    {"robot.joint_names", test_joint_names},
-    {"robot.gains", test_gains},
-    {"robot.mass_and_tree", test_mass_and_tree},
-    {"robot.mirror", test_mirror},
-    {0},
-};
+TEST_TABLE({"robot.joint_names", test_joint_names}, {"robot.gains", test_gains},
+           {"robot.mass_and_tree", test_mass_and_tree}, {"robot.mirror", test_mirror})

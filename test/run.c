@@ -8,15 +8,18 @@
 
 #include "test.h"
 
-#define TABLES(X) X(ROBOT)
+#define MAX_TABLES 64
 
-#define DECLARE(name) extern const test_case TESTS_##name[];
-TABLES(DECLARE)
-#define LIST(name) TESTS_##name,
-static const test_case *const TABLE[] = {TABLES(LIST)};
-
+static const test_case *tables[MAX_TABLES];
+static int ntables;
 static jmp_buf leave;
 static char folder[64];
+
+void test_register(const test_case *table)
+{
+    if (ntables == MAX_TABLES) abort();
+    tables[ntables++] = table;
+}
 
 _Noreturn void test_fail(const char *file, int line, const char *format, ...)
 {
@@ -95,7 +98,7 @@ static int run_case(const test_case *c)
 int main(int argc, char **argv)
 {
     int passed = 0, failed = 0, skipped = 0;
-    char program[1024], here[1024];
+    char program[1100], here[1024];
     /* The program under test stands beside the folder of this runner. */
     ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
     here[n < 0 ? 0 : n] = 0;
@@ -107,8 +110,8 @@ int main(int argc, char **argv)
     if (!mkdtemp(folder)) return 1;
     setenv("T", folder, 1);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (size_t t = 0; t < sizeof TABLE / sizeof *TABLE; t++)
-        for (const test_case *c = TABLE[t]; c->name; c++) {
+    for (int t = 0; t < ntables; t++)
+        for (const test_case *c = tables[t]; c->name; c++) {
             if (!selected(c->name, argc > 1 ? argv[1] : NULL)) continue;
             int outcome = run_case(c);
             passed += outcome == 0, failed += outcome == 1, skipped += outcome == 2;

@@ -1,6 +1,6 @@
 /* The test runner's one header. A file of tests ends in a table:
- *     const test_case TESTS_ROT[] = {{"rot.log_exp", test_log_exp}, {0}};
- * and is listed in test/run.c. A failed ENSURE ends that test; SKIP says why and counts as skipped. */
+ *     TEST_TABLE({"rot.log_exp", test_log_exp}, {"rot.slerp", test_slerp})
+ * and is found by itself. A failed ENSURE ends that test; SKIP says why and counts as skipped. */
 #ifndef HRC_TEST_H
 #define HRC_TEST_H
 
@@ -12,6 +12,15 @@ typedef struct {
     const char *name;
     void (*run)(void);
 } test_case;
+
+void test_register(const test_case *table);
+
+#define TEST_TABLE(...)                                                                                      \
+    static const test_case table_of_tests[] = {__VA_ARGS__, {0}};                                            \
+    __attribute__((constructor)) static void register_tests(void)                                            \
+    {                                                                                                        \
+        test_register(table_of_tests);                                                                       \
+    }
 
 _Noreturn void test_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
