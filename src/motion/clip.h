@@ -4,7 +4,10 @@
 #define HRC_MOTION_CLIP_H
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "robot/g1.h"
+
+#define CLIP_MAX_FRAMES 1000000 /* five hours at 50 fps; what a file declares beyond it is a mistake */
 
 typedef struct {
     arena memory;                            /* owns everything below */
@@ -26,9 +29,13 @@ typedef struct {
 } clip_options;
 
 hrc_status clip_create(clip *c, int n, double fps, const char *name, hrc_error *err); /* frames zeroed */
+hrc_status clip_label(clip *c, const char *category, const char *source, const char *licence, hrc_error *err);
 void clip_free(clip *c);
 
-/* By content, not by ending: CSV, NPZ (BeyondMimic, holosoma), safetensors clip. */
+/* By content, not by ending: CSV, NPZ (BeyondMimic, holosoma), safetensors clip. The result has passed
+ * clip_check. options and why may be NULL. clip_parse is the same on bytes; path serves name and errors. */
+hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                      clip_decisions *why, hrc_error *err);
 hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,
                      hrc_error *err);
 
@@ -40,14 +47,17 @@ static inline float *clip_frame(const clip *c, int i)
     return c->qpos + (size_t)i * HRC_NQ;
 }
 
-/* Finite, unit quaternion (within 1e-2; then normalised), sane sizes. Names the first bad frame. */
+/* Finite, unit quaternion (within 1e-2; then normalised, unless it is exact to float rounding already, so
+ * that checking twice changes nothing). Names the first bad frame, counted from 0. */
 hrc_status clip_check(clip *c, const char *path, hrc_error *err);
 
-/* lerp for position and joints, slerp for orientation; frames at 0, 1/fps, ... up to the last. */
+/* Both keep name and labels, and on error leave nothing to free.
+ * lerp for position and joints, slerp for orientation; frames at 0, 1/fps, ... up to the last. */
 hrc_status clip_resample(clip *out, const clip *in, double fps, hrc_error *err);
 hrc_status clip_cut(clip *out, const clip *in, int first, int last, hrc_error *err); /* both included */
 
-/* qvel (n, HRC_NV), MuJoCo's frames: central differences inside, one-sided at the ends. */
+/* qvel (n, HRC_NV), MuJoCo's frames (linear world, angular in the pelvis frame): central differences inside,
+ * one-sided at the ends. */
 void clip_velocities(float *qvel, const clip *c);
 
 #endif

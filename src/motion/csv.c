@@ -1,0 +1,137 @@
+/* CSV without header, 36 numbers a line: root x y z (m), root quaternion, 29 joint angles (rad). Nothing in
+ * the file says its frame rate or the order of its quaternion: the rate comes from the options, the order
+ * from evidence (quat_order.c). */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "motion/formats.h"
+
+#define FIELD_MAX 63              /* longest number that is read, in characters */
+#define LINE_MIN (2 * HRC_NQ - 1) /* one digit a column and the commas between */
+#define DEFAULT_FPS 30            /* of Unitree's LAFAN1 set */
+#define NUMBER_MAX 18             /* longest text of "%.9g" and a separator, with room */
+
+typedef struct {
+    const char *at, *end; /* what is left of the bytes */
+    int line;             /* of `at`, from 1 */
+} reader;
+
+/* The field's text made fit to be shown: short, printable. */
+static const char *shown(char out[24], const char *text, size_t n)
+{
+    size_t k = 0;
+    for (; k < n && k < 20; k++) out[k] = isprint((unsigned char)text[k]) ? text[k] : '?';
+    out[k] = 0;
+    return out;
+}
+
+/* One number of the line [*at, end), and step past the comma behind it. */
+static hrc_status parse_field(float *out, const char **at, const char *end, const char *path, int line,
+                              int column, hrc_error *err)
+{
+    const char *comma = memchr(*at, ',', (size_t)(end - *at)), *stop = comma ? comma : end;
+    size_t n = (size_t)(stop - *at);
+    char text[FIELD_MAX + 1], quoted[24], *rest = text;
+    if (n <= FIELD_MAX) {
+        memcpy(text, *at, n);
+        text[n] = 0;
+        *out = strtof(text, &rest);
+        while (isspace((unsigned char)*rest)) rest++;
+    }
+    if (rest == text || n > FIELD_MAX || *rest != 0)
+        return fail(err, HRC_EFORMAT, "%s: line %d, column %d: \"%s\" is not a number%s", path, line, column,
+                    shown(quoted, *at, n), line == 1 ? " (expected 36 numbers a line and no header)" : "");
+    if (!isfinite(*out))
+        return fail(err, HRC_ENONFINITE, "%s: line %d, column %d: \"%s\", expected a finite number", path,
+                    line, column, shown(quoted, *at, n));
+    *at = comma ? comma + 1 : end;
+    return HRC_OK;
+}
+
+static hrc_status parse_line(float *frame, const char *at, const char *end, const char *path, int line,
+                             hrc_error *err)
+{
+    int columns = 1;
+    for (const char *p = at; p < end; p++) columns += *p == ',';
+    if (columns == HRC_NQ + 1 && end[-1] == ',') columns--; /* a comma that ends the line */
+    char quoted[24];
+    if (columns != HRC_NQ)
+        return fail(err, HRC_EFORMAT,
+                    "%s: line %d: %d columns (\"%s...\"), expected %d: root position 3, root quaternion 4, "
+                    "joint angles %d",
+                    path, line, columns, shown(quoted, at, (size_t)(end - at)), HRC_NQ, HRC_JOINTS);
+    for (int k = 0; k < HRC_NQ; k++) TRY(parse_field(&frame[k], &at, end, path, line, k + 1, err));
+    double norm = 0;
+    for (int k = 3; k < 7; k++) norm += (double)frame[k] * frame[k];
+    norm = sqrt(norm);
+    if (!(fabs(norm - 1) <= 1e-2))
+        return fail(err, HRC_EFORMAT,
+                    "%s: line %d: columns 4 to 7 are a quaternion of length %.4g, expected 1", path, line,
+                    norm);
+    return HRC_OK;
+}
+
+/* All lines into frames; c has room for as many as fit into the bytes. Sets c->n. */
+static hrc_status parse_lines(clip *c, const char *path, reader r, hrc_error *err)
+{
+    int capacity = c->n;
+    for (c->n = 0; r.at < r.end; r.line++) {
+        const char *newline = memchr(r.at, '\n', (size_t)(r.end - r.at)), *stop = newline ? newline : r.end;
+        const char *next = newline ? newline + 1 : r.end;
+        while (stop > r.at && isspace((unsigned char)stop[-1])) stop--;
+        if (c->n == capacity)
+            return fail(err, HRC_EFORMAT,
+                        "%s: line %d: is one of more than %d, or one before it is too short", path, r.line,
+                        capacity);
+        TRY(parse_line(clip_frame(c, c->n), r.at, stop, path, r.line, err));
+        c->n++;
+        r.at = next;
+    }
+    return HRC_OK;
+}
+
+hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                     clip_decisions *why, hrc_error *err)
+{
+    *c = (clip){0};
+    while (bytes.size > 0 && isspace((unsigned char)bytes.data[bytes.size - 1])) bytes.size--;
+    if (bytes.size == 0)
+        return fail(err, HRC_EFORMAT, "%s: is empty, expected lines of %d numbers", path, HRC_NQ);
+    size_t lines = 1;
+    for (size_t i = 0; i < bytes.size; i++) lines += bytes.data[i] == '\n';
+    size_t most = bytes.size / LINE_MIN + 1; /* lines of blanks must not cost memory */
+    if (lines > most) lines = most;
+    if (lines > CLIP_MAX_FRAMES)
+        return fail(err, HRC_EFORMAT, "%s: %zu lines, expected at most %d", path, lines, CLIP_MAX_FRAMES);
+    double fps = options->fps > 0 ? options->fps : DEFAULT_FPS;
+    TRY(clip_create_for(c, (int)lines, fps, path, err));
+    hrc_status status = parse_lines(c, path, (reader){bytes.data, bytes.data + bytes.size, 1}, err);
+    if (status >= 0) status = clip_check(c, path, err);
+    if (status >= 0) status = quat_order_settle(c, path, options->quat, why, err);
+    if (status < 0) {
+        clip_free(c);
+        return status;
+    }
+    snprintf(why->format, sizeof why->format, "CSV of %d columns", HRC_NQ);
+    snprintf(why->fps, sizeof why->fps,
+             options->fps > 0 ? "%g, as asked for" : "%g, assumed: a CSV does not say", fps);
+    return HRC_OK;
+}
+
+hrc_status csv_write(const clip *c, const char *path, hrc_error *err)
+{
+    static const int COLUMN[7] = {0, 1, 2, 4, 5, 6, 3}; /* the quaternion as x,y,z,w */
+    char *text = malloc((size_t)c->n * HRC_NQ * NUMBER_MAX), *at = text;
+    if (!text) return fail(err, HRC_ENOMEM, "%s: out of memory for %d lines", path, c->n);
+    for (int i = 0; i < c->n; i++)
+        for (int k = 0; k < HRC_NQ; k++)
+            at += snprintf(at, NUMBER_MAX, "%.9g%c", (double)clip_frame(c, i)[k < 7 ? COLUMN[k] : k],
+                           k < HRC_NQ - 1 ? ',' : '\n');
+    file_piece piece = {text, (size_t)(at - text)};
+    hrc_status status = file_write(path, &piece, 1, err);
+    free(text);
+    return status;
+}

@@ -1,0 +1,80 @@
+/* Which format a file has: for reading its content says so, for writing the ending of its name. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "motion/formats.h"
+
+static bool begins(file_view bytes, const char *text, size_t n)
+{
+    return bytes.size >= n && memcmp(bytes.data, text, n) == 0;
+}
+
+#define BEGINS(bytes, literal) begins(bytes, literal, sizeof(literal) - 1)
+
+static bool has_control_bytes(file_view bytes)
+{
+    size_t n = bytes.size < 4096 ? bytes.size : 4096;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char byte = (unsigned char)bytes.data[i];
+        if (byte < 32 && byte != '\n' && byte != '\r' && byte != '\t') return true;
+    }
+    return false;
+}
+
+hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                      clip_decisions *why, hrc_error *err)
+{
+    clip_options none = {0};
+    clip_decisions unwanted;
+    if (!options) options = &none;
+    if (!why) why = &unwanted;
+    *why = (clip_decisions){0};
+    *c = (clip){0};
+    if (options->fps < 0)
+        return fail(err, HRC_EINVAL, "%s: frame rate %g asked for, expected a positive one", path,
+                    options->fps);
+    if (bytes.size > 8 && bytes.data[8] == '{') return clipfile_parse(c, path, bytes, options, why, err);
+    if (BEGINS(bytes, "HIERARCHY"))
+        return fail(
+            err, HRC_EFORMAT,
+            "%s: is a BVH of a human skeleton, which must be retargeted before it is a clip of the G1", path);
+    if (BEGINS(bytes, "version https://git-lfs"))
+        return fail(err, HRC_EFORMAT,
+                    "%s: is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`", path);
+    if (has_control_bytes(bytes))
+        return fail(err, HRC_EFORMAT,
+                    "%s: is none of a CSV of 36 columns, an NPZ and a safetensors clip, by its first bytes",
+                    path);
+    return csv_parse(c, path, bytes, options, why, err);
+}
+
+hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,
+                     hrc_error *err)
+{
+    file_view bytes;
+    *c = (clip){0};
+    TRY(file_map(path, &bytes, err));
+    hrc_status status = clip_parse(c, path, bytes, options, why, err);
+    file_unmap(&bytes);
+    return status;
+}
+
+hrc_status clip_save(const clip *c, const char *path, hrc_error *err)
+{
+    const char *ending = strrchr(path, '.');
+    if (ending && !strcasecmp(ending, ".csv")) return csv_write(c, path, err);
+    if (ending && !strcasecmp(ending, ".safetensors")) return clipfile_write(c, path, err);
+    return fail(err, HRC_EINVAL, "%s: cannot tell the format; expected the ending .csv, .npz or .safetensors",
+                path);
+}
+
+hrc_status clip_create_for(clip *c, int n, double fps, const char *path, hrc_error *err)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char name[256];
+    snprintf(name, sizeof name, "%s", base);
+    char *ending = strrchr(name, '.');
+    if (ending && ending != name) *ending = 0;
+    return clip_create(c, n, fps, name, err);
+}
