@@ -1,0 +1,243 @@
+#include "motion/quality.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rot.h"
+#include "motion/stats.h"
+
+#define PLANTED_M 0.02     /* sole lower than this */
+#define PLANTED_MPS 0.15   /* and slower than this up or down: a foot that strikes or lifts is faster */
+#define AIRBORNE_M 0.02    /* soles of retargeted walking hover a little; 2 cm is more than that */
+#define FLOATING_M 0.04    /* high enough that neither noise nor a soft landing explains it */
+#define FLIGHT_MIN_S 0.12  /* shorter phases do not determine a parabola */
+#define FLIGHT_MAX_S 1.0   /* a man jumps for 0.9 s at the most */
+#define FREE_FALL_LO -12.0 /* m/s^2; arms and filters move the estimate this far from -9.81 */
+#define FREE_FALL_HI -7.5
+#define SELF_DEPTH_M 0.01 /* the capsules are fatter than the robot by about this */
+
+/* Of each frame, what the figures need of its kinematics. */
+typedef struct {
+    double com_z;
+    capsule_low low, foot[2];
+    double ankle_pos[2][3], ankle_quat[2][4];
+    double self;
+    capsule_pair self_pair;
+    bool self_simulated;
+} pose_figures;
+
+typedef struct {
+    const clip *c;
+    arena memory;
+    pose_figures *pose; /* (n) */
+    double *scratch;    /* (n * HRC_JOINTS) */
+} work;
+
+static void measure_poses(work *w)
+{
+    static const int ANKLE[2] = {G1_LEFT_ANKLE, G1_RIGHT_ANKLE};
+    capsule_pair all[CAPSULE_PAIRS], simulated[CAPSULE_PAIRS], unused;
+    int nall = capsule_pairs(all, SELF_ALL), nsimulated = capsule_pairs(simulated, SELF_FILTERED);
+    for (int i = 0; i < w->c->n; i++) {
+        double qpos[HRC_NQ], com[3];
+        fk_pose pose;
+        capsule capsules[G1_GEOMS];
+        pose_figures *p = &w->pose[i];
+        for (int k = 0; k < HRC_NQ; k++) qpos[k] = (double)clip_frame(w->c, i)[k];
+        fk(&pose, qpos);
+        fk_com(com, &pose);
+        p->com_z = com[2];
+        capsules_place(capsules, &pose);
+        p->low = capsules_lowest(capsules, 0, G1_GEOMS);
+        for (int foot = 0; foot < 2; foot++) {
+            int first = foot ? CAPSULE_RIGHT_FOOT : CAPSULE_LEFT_FOOT;
+            p->foot[foot] = capsules_lowest(capsules, first, CAPSULE_FOOT);
+            memcpy(p->ankle_pos[foot], pose.pos[ANKLE[foot]], sizeof p->ankle_pos[foot]);
+            memcpy(p->ankle_quat[foot], pose.quat[ANKLE[foot]], sizeof p->ankle_quat[foot]);
+        }
+        p->self = capsules_deepest(&p->self_pair, capsules, all, nall);
+        p->self_simulated = capsules_deepest(&unused, capsules, simulated, nsimulated) < -SELF_DEPTH_M;
+    }
+}
+
+static double joint_angle(const clip *c, int frame, int joint)
+{
+    return (double)clip_frame(c, frame)[7 + joint];
+}
+
+static void measure_joints(quality *q, const work *w)
+{
+    const clip *c = w->c;
+    int outside = 0, fast = 0, nspeeds = 0;
+    for (int i = 0; i < c->n; i++) {
+        bool frame_outside = false, frame_fast = false;
+        for (int j = 0; j < HRC_JOINTS; j++) {
+            double angle = joint_angle(c, i, j),
+                   excess = fmax(angle - G1_JOINT[j].hi, G1_JOINT[j].lo - angle);
+            /* float rounding of an angle that sits on its limit is not an excess */
+            if (excess > 1e-5) frame_outside = true;
+            if (excess > 1e-5 && excess > q->limit_excess) q->limit_excess = excess, q->limit_joint = j;
+            if (i + 1 == c->n) continue;
+            double speed = fabs(joint_angle(c, i + 1, j) - angle) * c->fps;
+            w->scratch[nspeeds++] = speed;
+            if (speed > G1_JOINT[j].velocity) frame_fast = true;
+            if (speed > q->speed_max) q->speed_max = speed, q->speed_joint = j, q->speed_frame = i;
+        }
+        outside += frame_outside, fast += frame_fast;
+    }
+    q->limit_share = (double)outside / c->n;
+    q->speed_share = (double)fast / c->n;
+    q->speed_p999 = nspeeds ? percentile(w->scratch, nspeeds, 0.999) : 0;
+}
+
+/* Where the point of the foot that is lowest in frame `at` stands in frame i. */
+static void sole_point(double out[3], const work *w, int foot, int at, int i)
+{
+    capsule_low low = w->pose[at].foot[foot];
+    const g1_capsule *local = capsule_info(low.capsule);
+    quat_rotate(out, w->pose[i].ankle_quat[foot], low.end ? local->b : local->a);
+    for (int k = 0; k < 3; k++) out[k] += w->pose[i].ankle_pos[foot][k];
+}
+
+static void measure_skate(quality *q, const work *w)
+{
+    int n = w->c->n, planted = 0;
+    for (int i = 0; n > 1 && i < n; i++) {
+        int before = i > 0 ? i - 1 : i, after = i + 1 < n ? i + 1 : i;
+        for (int foot = 0; foot < 2; foot++) {
+            if (w->pose[i].foot[foot].z >= PLANTED_M) continue;
+            double a[3], b[3], rate = w->c->fps / (after - before);
+            sole_point(a, w, foot, i, before);
+            sole_point(b, w, foot, i, after);
+            if (fabs(b[2] - a[2]) * rate >= PLANTED_MPS) continue;
+            w->scratch[planted++] = hypot(b[0] - a[0], b[1] - a[1]) * rate;
+        }
+    }
+    q->planted_share = (double)planted / (2 * n);
+    q->skate_median = percentile(w->scratch, planted, 0.5);
+    q->skate_p90 = percentile(w->scratch, planted, 0.9);
+    q->skate_max = percentile(w->scratch, planted, 1);
+}
+
+static void measure_floor(quality *q, const work *w)
+{
+    int n = w->c->n, under_1cm = 0, under_2cm = 0;
+    q->low_min = INFINITY;
+    for (int i = 0; i < n; i++) {
+        capsule_low low = w->pose[i].low;
+        w->scratch[i] = low.z;
+        under_1cm += low.z < -0.01, under_2cm += low.z < -0.02;
+        if (low.z < q->low_min) q->low_min = low.z, q->low_frame = i, q->low_capsule = low.capsule;
+    }
+    q->low_p1 = percentile(w->scratch, n, 0.01);
+    q->low_share_1cm = (double)under_1cm / n;
+    q->low_share_2cm = (double)under_2cm / n;
+}
+
+/* The vertical acceleration of the centre of mass over frames first..last: least squares of
+ * z = a + b t + c t^2 with t from the middle, where b falls out; 2 c. Wants at least 3 frames. */
+static double com_acceleration(const work *w, int first, int last)
+{
+    double n = last - first + 1, middle = 0.5 * (first + last);
+    double s2 = 0, s4 = 0, z0 = 0, z2 = 0;
+    for (int i = first; i <= last; i++) {
+        double t = (i - middle) / w->c->fps, z = w->pose[i].com_z;
+        s2 += t * t, s4 += t * t * t * t, z0 += z, z2 += z * t * t;
+    }
+    return 2 * (n * z2 - s2 * z0) / (n * s4 - s2 * s2);
+}
+
+/* The run of frames from i on whose lowest point is over `height`; returns its last frame, i-1 for none. */
+static int run_over(const work *w, int i, double height)
+{
+    while (i < w->c->n && w->pose[i].low.z > height) i++;
+    return i - 1;
+}
+
+/* Soles that merely hover never get high. */
+static bool rises_over(const work *w, int first, int last, double height)
+{
+    for (int i = first; i <= last; i++)
+        if (w->pose[i].low.z > height) return true;
+    return false;
+}
+
+static void measure_flights(quality *q, const work *w)
+{
+    for (int i = 0; i < w->c->n; i++) {
+        int last = run_over(w, i, AIRBORNE_M);
+        double seconds = (last - i) / w->c->fps;
+        bool inside = i > 0 && last + 1 < w->c->n; /* a phase cut off by the clip's end is no flight */
+        if (inside && last - i >= 3 && rises_over(w, i, last, FLOATING_M) && seconds >= FLIGHT_MIN_S - 1e-9 &&
+            seconds <= FLIGHT_MAX_S)
+            w->scratch[q->flights++] = com_acceleration(w, i, last);
+        if (last > i) i = last;
+    }
+    q->flight_accel = median(w->scratch, q->flights);
+}
+
+static void measure_floating(quality *q, const work *w)
+{
+    int floating = 0;
+    for (int i = 0; i < w->c->n; i++) {
+        int last = run_over(w, i, FLOATING_M), count = last - i + 1;
+        if (count < 1) continue;
+        double accel = count >= 4 ? com_acceleration(w, i, last) : 0;
+        bool falls = count / w->c->fps <= FLIGHT_MAX_S && accel >= FREE_FALL_LO && accel <= FREE_FALL_HI;
+        if (!falls) {
+            floating += count;
+            if (count / w->c->fps > q->floating_s)
+                q->floating_s = count / w->c->fps, q->floating_first = i, q->floating_last = last;
+        }
+        i = last;
+    }
+    q->floating_share = (double)floating / w->c->n;
+}
+
+static void measure_self(quality *q, const work *w)
+{
+    int inside = 0, simulated = 0;
+    for (int i = 0; i < w->c->n; i++) {
+        const pose_figures *p = &w->pose[i];
+        inside += p->self < -SELF_DEPTH_M, simulated += p->self_simulated;
+        if (-p->self > q->self_depth)
+            q->self_depth = -p->self, q->self_pair = p->self_pair, q->self_frame = i;
+    }
+    q->self_share = (double)inside / w->c->n;
+    q->self_simulated = (double)simulated / w->c->n;
+}
+
+static void measure_root(quality *q, const clip *c)
+{
+    q->root_lo = INFINITY, q->root_hi = -INFINITY;
+    for (int i = 0; i < c->n; i++) {
+        double z = (double)clip_frame(c, i)[2];
+        q->root_lo = fmin(q->root_lo, z), q->root_hi = fmax(q->root_hi, z);
+    }
+}
+
+hrc_status quality_measure(quality *q, const clip *c, hrc_error *err)
+{
+    work w = {.c = c};
+    *q = (quality){.fps = c->fps, .frames = c->n, .floating_first = -1, .floating_last = -1};
+    if (c->n < 1) return fail(err, HRC_EINVAL, "%s: the clip has no frames", c->name);
+    w.pose = ARENA_NEW(&w.memory, pose_figures, c->n);
+    w.scratch = ARENA_NEW(&w.memory, double, (size_t)c->n *HRC_JOINTS);
+    if (!w.pose || !w.scratch) {
+        arena_free(&w.memory);
+        return fail(err, HRC_ENOMEM, "%s: out of memory for the figures of %d frames", c->name, c->n);
+    }
+    q->seconds = (c->n - 1) / c->fps;
+    measure_poses(&w);
+    measure_root(q, c);
+    measure_joints(q, &w);
+    measure_skate(q, &w);
+    measure_floor(q, &w);
+    measure_flights(q, &w);
+    measure_floating(q, &w);
+    measure_self(q, &w);
+    quality_jumps_measure(q, c, w.scratch);
+    quality_judge(q);
+    arena_free(&w.memory);
+    return HRC_OK;
+}
