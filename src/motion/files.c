@@ -35,6 +35,7 @@ hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_opt
         return fail(err, HRC_EINVAL, "%s: frame rate %g asked for, expected a positive one", path,
                     options->fps);
     if (bytes.size > 8 && bytes.data[8] == '{') return clipfile_parse(c, path, bytes, options, why, err);
+    if (BEGINS(bytes, "PK")) return npz_parse(c, path, bytes, options, why, err);
     if (BEGINS(bytes, "HIERARCHY"))
         return fail(
             err, HRC_EFORMAT,
@@ -64,6 +65,7 @@ hrc_status clip_save(const clip *c, const char *path, hrc_error *err)
 {
     const char *ending = strrchr(path, '.');
     if (ending && !strcasecmp(ending, ".csv")) return csv_write(c, path, err);
+    if (ending && !strcasecmp(ending, ".npz")) return npz_write(c, path, err);
     if (ending && !strcasecmp(ending, ".safetensors")) return clipfile_write(c, path, err);
     return fail(err, HRC_EINVAL, "%s: cannot tell the format; expected the ending .csv, .npz or .safetensors",
                 path);

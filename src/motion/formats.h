@@ -21,6 +21,12 @@ hrc_status clipfile_parse(clip *c, const char *path, file_view bytes, const clip
                           clip_decisions *why, hrc_error *err);
 hrc_status clipfile_write(const clip *c, const char *path, hrc_error *err);
 
+/* NumPy archives of BeyondMimic (no names inside) and of holosoma (root pose in joint_pos, names). Orders
+ * that the file does not name are settled by forward kinematics against its own body positions. */
+hrc_status npz_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                     clip_decisions *why, hrc_error *err);
+hrc_status npz_write(const clip *c, const char *path, hrc_error *err); /* BeyondMimic, MuJoCo's order */
+
 /* Frames hold the quaternion as it stood in the file; find out in which order that was, say why, and bring
  * it to w,x,y,z. `forced` is "wxyz", "xyzw" or NULL. Refuses when both orders fit. */
 hrc_status quat_order_settle(clip *c, const char *path, const char *forced, clip_decisions *why,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "motion/formats.h"
-#include "robot/fk.h"
+#include "robot/capsules.h"
 
 #define SAMPLES 400    /* frames looked at, evenly spaced */
 #define SLIDE_TIME 0.1 /* s, over which sliding is counted */
@@ -22,27 +22,6 @@ typedef struct {
     double height; /* mean distance of the lowest point from the floor, m */
     double slide;  /* mean way that point moves along the floor in SLIDE_TIME, m */
 } misfit;
-
-/* The lowest point of the collision shapes: link, place on it, height. */
-static double lowest_point(const fk_pose *pose, int *link, double local[3])
-{
-    double lowest = INFINITY;
-    for (int set = 0; set < 2; set++) {
-        int n;
-        const g1_capsule *capsules = set == 0 ? g1_body_capsules(&n) : g1_foot_capsules(G1_FEET_LIGHT, &n);
-        for (int i = 0; i < 2 * n; i++) {
-            const g1_capsule *capsule = &capsules[i / 2];
-            const double *end = i % 2 ? capsule->b : capsule->a;
-            double p[3];
-            fk_point(p, pose, capsule->link, end);
-            if (p[2] - capsule->radius >= lowest) continue;
-            lowest = p[2] - capsule->radius;
-            *link = capsule->link;
-            memcpy(local, end, 3 * sizeof *local);
-        }
-    }
-    return lowest;
-}
 
 static void pose_of(fk_pose *pose, const float *frame, bool xyzw)
 {
@@ -58,14 +37,19 @@ static misfit misfit_of(const clip *c, bool xyzw)
     misfit sum = {0};
     int samples = c->n < SAMPLES ? c->n : SAMPLES;
     for (int s = 0; s < samples; s++) {
-        int i = (int)((int64_t)s * c->n / samples), next = i + 1 < c->n ? i + 1 : i, link = 0;
+        int i = (int)((int64_t)s * c->n / samples), next = i + 1 < c->n ? i + 1 : i;
         fk_pose now, then;
-        double local[3] = {0}, before[3], after[3];
+        capsule shapes[G1_GEOMS];
         pose_of(&now, clip_frame(c, i), xyzw);
         pose_of(&then, clip_frame(c, next), xyzw);
-        sum.height += fmin(fabs(lowest_point(&now, &link, local)), CAP);
-        fk_point(before, &now, link, local);
-        fk_point(after, &then, link, local);
+        capsules_place(shapes, &now);
+        capsule_low low = capsules_lowest(shapes, 0, G1_GEOMS);
+        sum.height += fmin(fabs(low.z), CAP);
+        const g1_capsule *support = capsule_info(low.capsule);
+        const double *local = low.end ? support->b : support->a;
+        double before[3], after[3];
+        fk_point(before, &now, support->link, local);
+        fk_point(after, &then, support->link, local);
         sum.slide += fmin(hypot(after[0] - before[0], after[1] - before[1]) * c->fps * SLIDE_TIME, CAP);
     }
     return (misfit){sum.height / samples, sum.slide / samples};
