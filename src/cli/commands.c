@@ -3,5 +3,9 @@
 
 const command *const COMMANDS[] = {
     &CMD_ROBOT,
+    &CMD_MOTION_INFO,
+    &CMD_MOTION_CONVERT,
+    &CMD_MOTION_CUT,
+    &CMD_MOTION_FIX,
     NULL,
 };

@@ -4,5 +4,6 @@
 #include "cli/cli.h"
 
 extern const command CMD_ROBOT;
+extern const command CMD_MOTION_INFO, CMD_MOTION_CONVERT, CMD_MOTION_CUT, CMD_MOTION_FIX;
 
 #endif

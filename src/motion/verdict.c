@@ -22,9 +22,9 @@
 #define FLIGHT_COUNT 3  /* fewer flights than this say nothing */
 #define FLIGHT_LO -12.0 /* m/s^2: beyond these a flight is not one of a free body */
 #define FLIGHT_HI -7.5
-#define JUMPS_BAD_HZ 2.0 /* glitches in every half second are no glitches */
-#define SELF_USABLE 0.05 /* share of frames; the public sets have 1 % on average */
-#define SHORT_S 0.5      /* shorter than that nothing can be trained on */
+#define JUMPS_BAD_HZ 10.0 /* noise, or another order of the columns; glitchy capture has up to 4 */
+#define SELF_USABLE 0.05  /* share of frames; the public sets have 1 % on average */
+#define SHORT_S 0.5       /* shorter than that nothing can be trained on */
 
 const char *quality_word(quality_verdict verdict)
 {
