@@ -2,10 +2,5 @@
 #include "cli/commands.h"
 
 const command *const COMMANDS[] = {
-    &CMD_ROBOT,
-    &CMD_MOTION_INFO,
-    &CMD_MOTION_CONVERT,
-    &CMD_MOTION_CUT,
-    &CMD_MOTION_FIX,
-    NULL,
+    &CMD_ROBOT, &CMD_MOTION_INFO, &CMD_MOTION_CONVERT, &CMD_MOTION_CUT, &CMD_MOTION_FIX, NULL,
 };

@@ -1,0 +1,39 @@
+#include "plan/state.h"
+
+#include <string.h>
+
+#include "base/rot.h"
+
+plan_frame plan_frame_of(const float qpos[HRC_NQ])
+{
+    plan_frame frame = {.x = qpos[0], .y = qpos[1]};
+    float tilt[4];
+    quat_split_yawf(frame.yaw, tilt, qpos + 3);
+    return frame;
+}
+
+void plan_encode(float *out, int D, const plan_frame *frame, const float qpos[HRC_NQ])
+{
+    memcpy(out, qpos + 7, HRC_JOINTS * sizeof *out);
+    if (plan_has_position(D)) {
+        float offset[3] = {qpos[0] - frame->x, qpos[1] - frame->y, qpos[2]};
+        quat_rotate_invf(out + plan_root_at(), frame->yaw, offset);
+    }
+    float back[4], local[4];
+    quat_conjf(back, frame->yaw);
+    quat_mulf(local, back, qpos + 3);
+    quat_to_6df(out + plan_rot_at(D), local);
+}
+
+void plan_decode(float qpos[HRC_NQ], int D, const plan_frame *frame, const float *in)
+{
+    memcpy(qpos + 7, in, HRC_JOINTS * sizeof *in);
+    if (plan_has_position(D)) {
+        quat_rotatef(qpos, frame->yaw, in + plan_root_at());
+        qpos[0] += frame->x;
+        qpos[1] += frame->y;
+    }
+    float local[4];
+    quat_from_6df(local, in + plan_rot_at(D));
+    quat_mulf(qpos + 3, frame->yaw, local);
+}
