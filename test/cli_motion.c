@@ -122,6 +122,21 @@ static void test_convert(void)
     clip_free(&back), clip_free(&original);
 }
 
+/* Every format leads back to the same frames. */
+static void test_round_trip(void)
+{
+    hrc_error err;
+    clip original, back;
+    write_clip("a.safetensors", 80, 50);
+    ENSURE(shell("$HERACLES motion convert $T/a.safetensors -o $T/r.npz && "
+                 "$HERACLES motion convert $T/r.npz -o $T/r.csv && "
+                 "$HERACLES motion convert $T/r.csv --quat xyzw --in-fps 50 -o $T/r.safetensors") == 0);
+    synthetic_turn(&original, 80, 50);
+    ENSURE_OK(clip_load(&back, test_path("r.safetensors"), NULL, NULL, &err));
+    ENSURE(clip_distance(&original, &back) < 1e-5 && back.fps == 50);
+    clip_free(&back), clip_free(&original);
+}
+
 static void test_convert_errors(void)
 {
     write_clip("a.safetensors", 50, 50);
@@ -230,7 +245,7 @@ static void test_real(void)
 
 TEST_TABLE({"cli_motion.help", test_help}, {"cli_motion.info", test_info},
            {"cli_motion.info_json", test_info_json}, {"cli_motion.info_errors", test_info_errors},
-           {"cli_motion.convert", test_convert}, {"cli_motion.convert_errors", test_convert_errors},
-           {"cli_motion.cut", test_cut}, {"cli_motion.fix", test_fix},
-           {"cli_motion.fix_errors", test_fix_errors}, {"cli_motion.fix_switches", test_fix_switches},
-           {"cli_motion.real", test_real})
+           {"cli_motion.convert", test_convert}, {"cli_motion.round_trip", test_round_trip},
+           {"cli_motion.convert_errors", test_convert_errors}, {"cli_motion.cut", test_cut},
+           {"cli_motion.fix", test_fix}, {"cli_motion.fix_errors", test_fix_errors},
+           {"cli_motion.fix_switches", test_fix_switches}, {"cli_motion.real", test_real})

@@ -10,11 +10,11 @@
 #include "motion/stats.h"
 
 #define JUMP_FACTOR 6.0
-#define JUMP_WINDOW 7         /* frames on each side for the median */
-#define JUMP_JOINT 500.0      /* rad/s^2: a foot that strikes reaches 400 */
-#define JUMP_JOINT_LEAST 0.02 /* rad: nothing smaller harms a tracker, whatever the frame rate */
-#define JUMP_ROOT 40.0        /* m/s^2: landing from a jump reaches 25 */
-#define JUMP_ROOT_LEAST 0.005 /* m */
+#define JUMP_WINDOW 7        /* frames on each side for the median */
+#define JUMP_JOINT 500.0     /* rad/s^2: a foot that strikes reaches 400 */
+#define JUMP_JOINT_LEAST 0.1 /* rad: a tracker hardly follows a smaller one, whatever the frame rate */
+#define JUMP_ROOT 40.0       /* m/s^2: landing from a jump reaches 25 */
+#define JUMP_ROOT_LEAST 0.01 /* m: likewise */
 
 /* off (n): how far each frame is off its neighbours; a run of neighbouring jumps counts once. */
 static void find_jumps(quality_jumps *found, int joint, const double *off, int n, double least)

@@ -6,14 +6,12 @@
 #include "base/rot.h"
 #include "motion/stats.h"
 
-#define PLANTED_M 0.02     /* sole lower than this */
-#define PLANTED_MPS 0.15   /* and slower than this up or down: a foot that strikes or lifts is faster */
-#define AIRBORNE_M 0.02    /* soles of retargeted walking hover a little; 2 cm is more than that */
-#define FLOATING_M 0.04    /* high enough that neither noise nor a soft landing explains it */
-#define FLIGHT_MIN_S 0.12  /* shorter phases do not determine a parabola */
-#define FLIGHT_MAX_S 1.0   /* a man jumps for 0.9 s at the most */
-#define FREE_FALL_LO -12.0 /* m/s^2; arms and filters move the estimate this far from -9.81 */
-#define FREE_FALL_HI -7.5
+#define PLANTED_M 0.02    /* sole lower than this */
+#define PLANTED_MPS 0.15  /* and slower than this up or down: a foot that strikes or lifts is faster */
+#define AIRBORNE_M 0.02   /* soles of retargeted walking hover a little; 2 cm is more than that */
+#define FLOATING_M 0.04   /* high enough that neither noise nor a soft landing explains it */
+#define FLIGHT_MIN_S 0.12 /* shorter phases do not determine a parabola */
+#define FLIGHT_MAX_S 1.0  /* a man jumps for 0.9 s at the most */
 #define SELF_DEPTH_M 0.01 /* the capsules are fatter than the robot by about this */
 
 /* Of each frame, what the figures need of its kinematics. */
@@ -176,15 +174,25 @@ static void measure_flights(quality *q, const work *w)
     q->flight_accel = median(w->scratch, q->flights);
 }
 
+/* Whether the airborne phase around frames first..last is a free fall; one too short to tell counts as such.
+ */
+static bool falls_freely(const work *w, int first, int last)
+{
+    while (first > 0 && w->pose[first - 1].low.z > AIRBORNE_M) first--;
+    last = run_over(w, last, AIRBORNE_M);
+    if (last - first < 3) return true;
+    if ((last - first) / w->c->fps > FLIGHT_MAX_S) return false;
+    double accel = com_acceleration(w, first, last);
+    return accel >= QUALITY_FREE_FALL_LO && accel <= QUALITY_FREE_FALL_HI;
+}
+
 static void measure_floating(quality *q, const work *w)
 {
     int floating = 0;
     for (int i = 0; i < w->c->n; i++) {
         int last = run_over(w, i, FLOATING_M), count = last - i + 1;
         if (count < 1) continue;
-        double accel = count >= 4 ? com_acceleration(w, i, last) : 0;
-        bool falls = count / w->c->fps <= FLIGHT_MAX_S && accel >= FREE_FALL_LO && accel <= FREE_FALL_HI;
-        if (!falls) {
+        if (!falls_freely(w, i, last)) {
             floating += count;
             if (count / w->c->fps > q->floating_s)
                 q->floating_s = count / w->c->fps, q->floating_first = i, q->floating_last = last;

@@ -21,6 +21,8 @@
 #include "robot/capsules.h"
 
 #define QUALITY_REASONS 12
+#define QUALITY_FREE_FALL_LO -12.0 /* m/s^2; arms and filters move the estimate this far from -9.81 */
+#define QUALITY_FREE_FALL_HI -7.5
 
 typedef enum { QUALITY_GOOD, QUALITY_USABLE, QUALITY_BAD } quality_verdict;
 

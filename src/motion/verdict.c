@@ -10,7 +10,7 @@
 /* Beyond the first number: usable. Beyond the second: bad. */
 #define LIMIT_USABLE_RAD 0.01 /* retargeting keeps within limits; the public sets are never outside */
 #define LIMIT_BAD_RAD 0.35    /* 20 degrees: another joint order or other units */
-#define SPEED_USABLE 0.005    /* share of frames over the motors' speed; clean sets stay under 0.1 % */
+#define SPEED_USABLE 0.005    /* share of frames over the motors' speed; LAFAN1-G1 0, G1-Moves up to 0.01 */
 #define SPEED_BAD 0.10
 #define SKATE_USABLE 0.25  /* median, m/s; LAFAN1-G1 has 0.02 to 0.2 */
 #define SKATE_BAD 0.80     /* a slow walk: the feet do not carry the root at all */
@@ -19,10 +19,8 @@
 #define DEEP_BAD_M 0.25    /* 1st percentile; falls of LAFAN1-G1 reach 0.17: another floor level */
 #define FLOAT_USABLE_S 0.6 /* longer than any jump of a walking or running person */
 #define FLOAT_BAD_SHARE 0.30
-#define FLIGHT_COUNT 3  /* fewer flights than this say nothing */
-#define FLIGHT_LO -12.0 /* m/s^2: beyond these a flight is not one of a free body */
-#define FLIGHT_HI -7.5
-#define JUMPS_BAD_HZ 10.0 /* noise, or another order of the columns; glitchy capture has up to 4 */
+#define FLIGHT_COUNT 3    /* fewer flights than this say nothing */
+#define JUMPS_BAD_HZ 10.0 /* noise, or another order of the columns; glitchy capture has up to 6 */
 #define SELF_USABLE 0.05  /* share of frames; the public sets have 1 % on average */
 #define SHORT_S 0.5       /* shorter than that nothing can be trained on */
 
@@ -82,9 +80,10 @@ static void judge_floor(quality *q)
         note(q, level_of(q->floating_share > FLOAT_BAD_SHARE),
              "floats over the floor for %.1f s (frames %d to %d)", q->floating_s, q->floating_first,
              q->floating_last);
-    if (q->flights >= FLIGHT_COUNT && !(q->flight_accel >= FLIGHT_LO && q->flight_accel <= FLIGHT_HI))
-        note(q, QUALITY_USABLE, "%d flights fall with %.1f m/s2 (median) instead of 9.8", q->flights,
-             -q->flight_accel);
+    if (q->flights >= FLIGHT_COUNT &&
+        !(q->flight_accel >= QUALITY_FREE_FALL_LO && q->flight_accel <= QUALITY_FREE_FALL_HI))
+        note(q, QUALITY_USABLE, "%d flights with an acceleration of %.1f m/s2 (median) instead of -9.8",
+             q->flights, q->flight_accel);
     if (q->skate_median > SKATE_USABLE)
         note(q, level_of(q->skate_median > SKATE_BAD), "planted feet slide with %.2f m/s (median)",
              q->skate_median);
