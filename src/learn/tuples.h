@@ -1,0 +1,60 @@
+/* Training tuples of the planner (paper 3.4), drawn from clips at 50 Hz. A tuple is a start frame, a segment
+ * of log-uniform length l in [H, l_max] that begins there, K keyframes spread over its first H frames, and
+ * the frame at the segment's end as the command.
+ *
+ * The start state is perturbed (the robot never is where the motion is), keyframe 0 is that perturbed state,
+ * the other keyframes and the command stay clean; everything is written in the heading frame of the
+ * perturbed state. Residuals are keyframes minus the perturbed state.
+ *
+ * A tuple depends on its start and its random stream alone, so batches are the same for any number of
+ * threads. */
+#ifndef HRC_LEARN_TUPLES_H
+#define HRC_LEARN_TUPLES_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/pool.h"
+#include "base/rng.h"
+#include "plan/densify.h"
+#include "plan/state.h"
+
+typedef struct {
+    int D;                                   /* PLAN_D_MAX or PLAN_D_BLIND */
+    int stride;                              /* frames between starts */
+    int max_segment;                         /* l_max, frames */
+    bool noise;                              /* perturb the start */
+    bool weighted;                           /* kinematics-aware weights; otherwise all 1 */
+    float noise_joint, noise_pos, noise_rot; /* standard deviations: rad, m, rad */
+} tuple_options;
+
+typedef struct tuple_set tuple_set;
+
+/* Copies what it needs of the clips: qpos (n, HRC_NQ) each. Clips shorter than H + 1 frames give nothing. */
+typedef struct {
+    const float *qpos;
+    int n;
+} tuple_clip;
+
+hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, const tuple_options *options,
+                         pool *threads, hrc_error *err);
+void tuples_free(tuple_set *set);
+int tuples_count(const tuple_set *set); /* number of starts */
+
+/* cond (2 D): state, command. residual (K, D). weight (K, D), mean 1 per dimension over the set. */
+void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight);
+
+/* Mean and standard deviation of every condition channel, and the root mean square of every residual channel
+ * over keyframes 1 .. K-1, over a sample of tuples. */
+typedef struct {
+    float cond_mean[2 * PLAN_D_MAX], cond_std[2 * PLAN_D_MAX], residual_std[PLAN_D_MAX];
+} tuple_stats;
+
+void tuples_measure(const tuple_set *set, uint64_t seed, tuple_stats *out);
+
+/* Kinematics-aware weight of one pose, not yet normalised: w_d = sum over the tracked links of
+ * |d p_b / d q_d|^2. Joints from the Jacobian's columns; a root position channel moves all links alike; a
+ * channel of the 6D orientation acts through its Gram-Schmidt rotation, by central differences. */
+void kinematic_weight(float *w, int D, const float qpos[HRC_NQ]);
+
+#endif
