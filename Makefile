@@ -6,11 +6,11 @@ CFLAGS  ?= -O3 -g
 prefix  ?= /usr/local
 WARN     = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla $(if $(WERROR),-Werror)
 # -ffp-contract=off: the same arithmetic from every compiler and machine. Never -ffast-math: it deletes NaN checks.
-FLAGS    = -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -fopenmp-simd -ffp-contract=off -fvisibility=hidden -fPIC \
+FLAGS    = -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -fopenmp-simd -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC \
            -pthread $(WARN) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 
 # Debian packages: to build, to test, to format.
-PKG_BUILD = libmujoco-dev libjansson-dev libzip-dev libjs-three
+PKG_BUILD = libmujoco-dev libopenblas-dev libjansson-dev libzip-dev libjs-three
 PKG_TEST  = $(PKG_BUILD) chromium libpng-dev
 PKG_FUZZ  = $(PKG_BUILD) clang libclang-rt-14-dev
 
@@ -22,7 +22,7 @@ objects   = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)))
 APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(wildcard src/*/*.S))
 TEST_OBJ  = $(call objects,$(wildcard test/*.c))
-APP_LIBS  = -lmujoco -lzip -ljansson -lm
+APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lm
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
 .PHONY: all demo test asan tsan fuzz bench install format format-check assets clean help

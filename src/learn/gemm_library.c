@@ -1,0 +1,21 @@
+#include "learn/gemm_library.h"
+
+#include <cblas.h>
+
+void gemm_library_start(void)
+{
+    openblas_set_num_threads(1);
+}
+
+void gemm_library(float *c, const float *a, const float *b, int m, int n, int k, int ldc, int lda, int ldb,
+                  int flags)
+{
+    cblas_sgemm(CblasRowMajor, flags & GEMM_TA ? CblasTrans : CblasNoTrans,
+                flags & GEMM_TB ? CblasTrans : CblasNoTrans, m, n, k, 1.0f, a, lda, b, ldb,
+                flags & GEMM_ADD ? 1.0f : 0.0f, c, ldc);
+}
+
+const char *gemm_library_name(void)
+{
+    return openblas_get_config();
+}

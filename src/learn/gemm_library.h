@@ -1,0 +1,17 @@
+/* The large matrix products of training through OpenBLAS, one thread a call, with the signature of
+ * nn_ops.gemm. Only the program links it: libheracles has its own products. Why OpenBLAS and not oneDNN, in
+ * figures: docs/nn.md. */
+#ifndef HRC_LEARN_GEMM_LIBRARY_H
+#define HRC_LEARN_GEMM_LIBRARY_H
+
+#include "nn/ops.h"
+
+/* Once, before the first product: the library must not start threads of its own under ours. */
+void gemm_library_start(void);
+
+void gemm_library(float *c, const float *a, const float *b, int m, int n, int k, int ldc, int lda, int ldb,
+                  int flags);
+
+const char *gemm_library_name(void); /* version and the processor it chose */
+
+#endif

@@ -1,0 +1,9 @@
+/* What this processor can do, from least to most; tests run every level up to it. */
+#ifndef HRC_NN_CPU_H
+#define HRC_NN_CPU_H
+
+typedef enum { NN_PLAIN, NN_AVX2, NN_AVX512, NN_AVX512_BF16 } nn_level;
+
+nn_level nn_cpu(void);
+
+#endif

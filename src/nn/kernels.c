@@ -1,0 +1,259 @@
+/* The inner loops of all products, one set per level of processor. A tile of the result stays in registers
+ * while k runs: 4 x 16 with AVX2 (8 sums of 8 lanes), up to 8 x 48 with AVX-512 (24 sums of 16 lanes). */
+#include <string.h>
+
+#include "nn/packed.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+static void plain_mul_float(float *c, int ldc, const void *a, int lda, const void *panels, size_t panel_size,
+                            int k, int rows, int n, int add)
+{
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < n; j++) {
+            const float *x = (const float *)a + (long)r * lda;
+            const float *w = (const float *)((const char *)panels + (size_t)(j / NN_PANEL) * panel_size);
+            float sum = add ? c[(long)r * ldc + j] : 0;
+            for (int l = 0; l < k; l++) sum += x[l] * w[l * NN_PANEL + j % NN_PANEL];
+            c[(long)r * ldc + j] = sum;
+        }
+}
+
+static void plain_mul_bf16(float *c, int ldc, const void *a, int lda, const void *panels, size_t panel_size,
+                           int k, int rows, int n, int add)
+{
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < n; j++) {
+            const float *x = (const float *)a + (long)r * lda;
+            const uint16_t *w =
+                (const uint16_t *)((const char *)panels + (size_t)(j / NN_PANEL) * panel_size);
+            float sum = add ? c[(long)r * ldc + j] : 0;
+            for (int l = 0; l < 2 * k; l++)
+                sum += x[l] * nn_from_bf16(w[(l / 2 * NN_PANEL + j % NN_PANEL) * 2 + l % 2]);
+            c[(long)r * ldc + j] = sum;
+        }
+}
+
+static void plain_round(void *out, const float *a, int n)
+{
+    float *o = out;
+    for (int i = 0; i < n; i++) o[i] = nn_from_bf16(nn_to_bf16(a[i]));
+    if (n % 2) o[n] = 0;
+}
+
+static const nn_kernels PLAIN = {"plain", {plain_mul_float, plain_mul_bf16}, plain_round};
+
+#if defined(__x86_64__)
+
+/* A tile of at most 16 columns through a buffer when they are fewer. */
+INLINE void store_partial(float *c, int ldc, const float *tile, int rows, int n, int add)
+{
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < n; j++)
+            c[(long)r * ldc + j] = (add ? c[(long)r * ldc + j] : 0) + tile[r * NN_PANEL + j];
+}
+
+/* ---- AVX2 ---- */
+
+#define AVX2 __attribute__((target("avx2,fma")))
+
+INLINE AVX2 void avx2_store(float *c, int ldc, __m256 (*sum)[2], int rows, int n, int add)
+{
+    if (n < NN_PANEL) {
+        float tile[4 * NN_PANEL];
+        for (int r = 0; r < rows; r++)
+            for (int h = 0; h < 2; h++) _mm256_storeu_ps(tile + r * NN_PANEL + 8 * h, sum[r][h]);
+        store_partial(c, ldc, tile, rows, n, add);
+        return;
+    }
+    for (int r = 0; r < rows; r++)
+        for (int h = 0; h < 2; h++) {
+            float *at = c + (long)r * ldc + 8 * h;
+            _mm256_storeu_ps(at, add ? _mm256_add_ps(_mm256_loadu_ps(at), sum[r][h]) : sum[r][h]);
+        }
+}
+
+INLINE AVX2 void avx2_tile_float(float *c, int ldc, const float *a, int lda, const float *w, int k,
+                                 const int rows, int n, int add)
+{
+    __m256 sum[4][2];
+    for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = _mm256_setzero_ps();
+    for (int l = 0; l < k; l++) {
+        __m256 w0 = _mm256_load_ps(w + l * NN_PANEL), w1 = _mm256_load_ps(w + l * NN_PANEL + 8);
+        for (int r = 0; r < rows; r++) {
+            __m256 x = _mm256_broadcast_ss(a + (long)r * lda + l);
+            sum[r][0] = _mm256_fmadd_ps(x, w0, sum[r][0]);
+            sum[r][1] = _mm256_fmadd_ps(x, w1, sum[r][1]);
+        }
+    }
+    avx2_store(c, ldc, sum, rows, n, add);
+}
+
+/* A bfloat16 is the upper half of a float: of a pair, the second stands in place, the first is shifted up. */
+INLINE AVX2 void avx2_tile_bf16(float *c, int ldc, const float *a, int lda, const uint16_t *w, int k,
+                                const int rows, int n, int add)
+{
+    const __m256i upper = _mm256_set1_epi32((int)0xffff0000u);
+    __m256 sum[4][2];
+    for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = _mm256_setzero_ps();
+    for (int l = 0; l < k; l++)
+        for (int h = 0; h < 2; h++) {
+            __m256i pair = _mm256_load_si256((const __m256i *)(w + (l * NN_PANEL + 8 * h) * 2));
+            __m256 w0 = _mm256_castsi256_ps(_mm256_slli_epi32(pair, 16));
+            __m256 w1 = _mm256_castsi256_ps(_mm256_and_si256(pair, upper));
+            for (int r = 0; r < rows; r++) {
+                const float *x = a + (long)r * lda + 2 * l;
+                sum[r][h] = _mm256_fmadd_ps(_mm256_broadcast_ss(x), w0, sum[r][h]);
+                sum[r][h] = _mm256_fmadd_ps(_mm256_broadcast_ss(x + 1), w1, sum[r][h]);
+            }
+        }
+    avx2_store(c, ldc, sum, rows, n, add);
+}
+
+/* Rows in groups of 4, then what is left; the number of rows of a tile is a constant in each. */
+#define AVX2_MUL(name, tile, type)                                                                           \
+    AVX2 static void name(float *c, int ldc, const void *a, int lda, const void *panels, size_t panel_size,  \
+                          int k, int rows, int n, int add)                                                   \
+    {                                                                                                        \
+        for (int j = 0; j < n; j += NN_PANEL) {                                                              \
+            const type *w = (const type *)((const char *)panels + (size_t)(j / NN_PANEL) * panel_size);      \
+            int width = n - j < NN_PANEL ? n - j : NN_PANEL;                                                 \
+            for (int r = 0; r < rows; r += 4) {                                                              \
+                float *out = c + (long)r * ldc + j;                                                          \
+                const float *x = (const float *)a + (long)r * lda;                                           \
+                switch (rows - r) {                                                                          \
+                case 1: tile(out, ldc, x, lda, w, k, 1, width, add); break;                                  \
+                case 2: tile(out, ldc, x, lda, w, k, 2, width, add); break;                                  \
+                case 3: tile(out, ldc, x, lda, w, k, 3, width, add); break;                                  \
+                default: tile(out, ldc, x, lda, w, k, 4, width, add); break;                                 \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
+AVX2_MUL(avx2_mul_float, avx2_tile_float, float)
+AVX2_MUL(avx2_mul_bf16, avx2_tile_bf16, uint16_t)
+
+AVX2 static void avx2_round(void *out, const float *a, int n)
+{
+    float *o = out;
+    for (int i = 0; i < n; i++) o[i] = nn_from_bf16(nn_to_bf16(a[i]));
+    if (n % 2) o[n] = 0;
+}
+
+static const nn_kernels KERNELS_AVX2 = {"avx2", {avx2_mul_float, avx2_mul_bf16}, avx2_round};
+
+/* ---- AVX-512 ---- */
+
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
+#define AVX512_BF16 __attribute__((target("avx512bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
+
+/* rows x (16 panels) sums; `left` columns remain from the first on. */
+INLINE AVX512 void avx512_store(float *c, int ldc, __m512 (*sum)[3], int rows, int panels, int left, int add)
+{
+    for (int p = 0; p < panels; p++, left -= NN_PANEL) {
+        __mmask16 mask = left < NN_PANEL ? (__mmask16)((1u << left) - 1u) : (__mmask16)0xffff;
+        for (int r = 0; r < rows; r++) {
+            float *at = c + (long)r * ldc + p * NN_PANEL;
+            __m512 old = add ? _mm512_maskz_loadu_ps(mask, at) : _mm512_setzero_ps();
+            _mm512_mask_storeu_ps(at, mask, _mm512_add_ps(old, sum[r][p]));
+        }
+    }
+}
+
+INLINE AVX512 void avx512_tile_float(float *c, int ldc, const void *a, int lda, const char *w,
+                                     size_t panel_size, int k, const int rows, const int panels, int left,
+                                     int add)
+{
+    __m512 sum[8][3];
+    for (int r = 0; r < rows; r++)
+        for (int p = 0; p < panels; p++) sum[r][p] = _mm512_setzero_ps();
+    for (int l = 0; l < k; l++) {
+        __m512 column[3];
+        for (int p = 0; p < panels; p++)
+            column[p] = _mm512_load_ps((const float *)(w + (size_t)p * panel_size) + l * NN_PANEL);
+        for (int r = 0; r < rows; r++) {
+            __m512 x = _mm512_set1_ps(((const float *)a)[(long)r * lda + l]);
+            for (int p = 0; p < panels; p++) sum[r][p] = _mm512_fmadd_ps(x, column[p], sum[r][p]);
+        }
+    }
+    avx512_store(c, ldc, sum, rows, panels, left, add);
+}
+
+/* lda counts floats of room, and a row's pairs begin at its start: pair l of row r is 32-bit word
+ * r * lda + l. */
+INLINE AVX512_BF16 void avx512_tile_bf16(float *c, int ldc, const void *a, int lda, const char *w,
+                                         size_t panel_size, int k, const int rows, const int panels, int left,
+                                         int add)
+{
+    __m512 sum[8][3];
+    for (int r = 0; r < rows; r++)
+        for (int p = 0; p < panels; p++) sum[r][p] = _mm512_setzero_ps();
+    for (int l = 0; l < k; l++) {
+        __m512i column[3];
+        for (int p = 0; p < panels; p++)
+            column[p] = _mm512_load_si512(w + (size_t)p * panel_size + (size_t)l * 64);
+        for (int r = 0; r < rows; r++) {
+            __m512i x = _mm512_set1_epi32(((const int *)a)[(long)r * lda + l]);
+            for (int p = 0; p < panels; p++)
+                sum[r][p] = _mm512_dpbf16_ps(sum[r][p], (__m512bh)x, (__m512bh)column[p]);
+        }
+    }
+    avx512_store(c, ldc, sum, rows, panels, left, add);
+}
+
+#define ROWS_CASE(r, tile, panels)                                                                           \
+    case r:                                                                                                  \
+        tile(c + j, ldc, a, lda, w, panel_size, k, r, panels, n - j, add);                                   \
+        break;
+#define ROWS_SWITCH(tile, panels)                                                                            \
+    switch (rows) {                                                                                          \
+        ROWS_CASE(1, tile, panels)                                                                           \
+        ROWS_CASE(2, tile, panels)                                                                           \
+        ROWS_CASE(3, tile, panels)                                                                           \
+        ROWS_CASE(4, tile, panels)                                                                           \
+        ROWS_CASE(5, tile, panels)                                                                           \
+        ROWS_CASE(6, tile, panels)                                                                           \
+        ROWS_CASE(7, tile, panels)                                                                           \
+    default: ROWS_CASE(8, tile, panels)                                                                      \
+    }
+#define AVX512_MUL(target, name, tile)                                                                       \
+    target static void name(float *c, int ldc, const void *a, int lda, const void *panels,                   \
+                            size_t panel_size, int k, int rows, int n, int add)                              \
+    {                                                                                                        \
+        const char *w = panels;                                                                              \
+        int j = 0;                                                                                           \
+        for (; j + 2 * NN_PANEL < n; j += 3 * NN_PANEL, w += 3 * panel_size) ROWS_SWITCH(tile, 3)            \
+        for (; j < n; j += NN_PANEL, w += panel_size) ROWS_SWITCH(tile, 1)                                   \
+    }
+
+AVX512_MUL(AVX512, avx512_mul_float, avx512_tile_float)
+AVX512_MUL(AVX512_BF16, avx512_mul_bf16, avx512_tile_bf16)
+
+AVX512_BF16 static void avx512_round(void *out, const float *a, int n)
+{
+    uint16_t *o = out;
+    for (int i = 0; i < n; i++) o[i] = nn_to_bf16(a[i]);
+    if (n % 2) o[n] = 0;
+}
+
+static const nn_kernels KERNELS_AVX512 = {"avx512", {avx512_mul_float, avx2_mul_bf16}, avx2_round};
+static const nn_kernels KERNELS_AVX512_BF16 = {
+    "avx512_bf16", {avx512_mul_float, avx512_mul_bf16}, avx512_round};
+
+#endif
+
+const nn_kernels *nn_kernels_at(nn_level level)
+{
+#if defined(__x86_64__)
+    if (level >= NN_AVX512_BF16) return &KERNELS_AVX512_BF16;
+    if (level >= NN_AVX512) return &KERNELS_AVX512;
+    if (level >= NN_AVX2) return &KERNELS_AVX2;
+#endif
+    (void)level;
+    return &PLAIN;
+}

@@ -1,0 +1,41 @@
+/* A stack of linear layers with an activation between them, none after the last. Its parameters lie in one
+ * piece: weight (out,in) and bias (out) of each layer in turn. All calls work on rows first .. first+n-1 of
+ * arrays of `rows` rows, so that a batch can be shared out by rows; the weights' gradient is then shared out
+ * by rows of the weight, over the whole batch. */
+#ifndef HRC_NN_MLP_H
+#define HRC_NN_MLP_H
+
+#include "nn/ops.h"
+#include "nn/params.h"
+
+#define MLP_MAX_LAYERS 12
+
+typedef enum { ACT_SILU, ACT_ELU, ACT_GELU } nn_activation;
+
+typedef struct {
+    int layers;
+    int size[MLP_MAX_LAYERS + 1]; /* input, hidden ..., output */
+    nn_activation activation;
+    size_t offset; /* of its parameters in the network's block */
+} nn_mlp;
+
+/* Adds its tensors, named as in PyTorch's Sequential: prefix.0.weight, prefix.0.bias, prefix.2.weight ... */
+NN_FN void nn_mlp_add(nn_mlp *m, nn_layout *l, const char *prefix, nn_init init);
+
+/* Numbers per row that the passes keep: of each hidden layer before and after the activation, and the
+ * gradient before it. */
+NN_FN size_t nn_mlp_work(const nn_mlp *m);
+
+/* y (rows,out) = f(x (rows,in)); params is the network's block. */
+NN_FN void nn_mlp_forward(const nn_ops *o, const nn_mlp *m, real *y, real *work, const real *x,
+                          const real *params, int rows, int first, int n);
+
+/* dy (rows,out) -> the hidden gradients in work, and dx (rows,in) set unless it is NULL. */
+NN_FN void nn_mlp_back(const nn_ops *o, const nn_mlp *m, real *dx, real *work, const real *dy,
+                       const real *params, int rows, int first, int n);
+
+/* Rows first .. first+n-1 of one layer's weight and bias: grads += ... over all rows of the batch. */
+NN_FN void nn_mlp_back_w(const nn_ops *o, const nn_mlp *m, real *grads, const real *work, const real *dy,
+                         const real *x, int rows, int layer, int first, int n);
+
+#endif

@@ -1,0 +1,48 @@
+#include "nn/ops.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include <tgmath.h>
+
+#include "nn/gemm.h"
+#include "nn/limits.h"
+
+#define OPS(name) plain_##name
+#define OPS_TARGET
+#define OPS_NAME "plain"
+#define OPS_GEMM nn_gemm_plain
+#include "nn/ops.inc"
+
+#if defined(__x86_64__) && !defined(NN_DOUBLE)
+#define OPS(name) avx2_##name
+#define OPS_TARGET __attribute__((target("avx2,fma")))
+#define OPS_NAME "avx2"
+#define OPS_GEMM nn_gemm_float
+#include "nn/ops.inc"
+#endif
+
+NN_FN const nn_ops *nn_ops_at(nn_level level)
+{
+#if defined(__x86_64__) && !defined(NN_DOUBLE)
+    if (level >= NN_AVX2) return &avx2_table;
+#endif
+    (void)level;
+    return &plain_table;
+}
+
+NN_FN const nn_ops *nn_ops_best(void)
+{
+    return nn_ops_at(nn_cpu());
+}
+
+NN_FN void nn_sinusoid(real *e, const real *t, int n, int S)
+{
+    int half = S / 2;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < half; j++) {
+            real angle = t[i] * exp(-log((real)10000) * (real)j / (real)half);
+            e[(long)i * S + j] = cos(angle);
+            e[(long)i * S + half + j] = sin(angle);
+        }
+}

@@ -1,0 +1,127 @@
+#include "nn/packed.h"
+
+#include <string.h>
+
+#include "nn/gemm.h"
+
+#define ROWS 8         /* of a kernel */
+#define STEPS 1024     /* k of one run of a kernel */
+#define GEMM_ROWS 128  /* block of a that is prepared at once */
+#define GEMM_STEPS 256 /* even */
+#define GEMM_PANELS 3
+
+/* Bytes of one panel: k (rounded up to pairs) steps of 16. */
+static size_t panel_bytes(int k, nn_precision precision)
+{
+    return precision == NN_BF16 ? (size_t)((k + 1) / 2) * NN_PANEL * 4 : (size_t)k * NN_PANEL * 4;
+}
+
+size_t nn_packed_bytes(int n, int k, nn_precision precision)
+{
+    return (size_t)nn_panels(n) * panel_bytes(k, precision);
+}
+
+static void pack_panel(void *panel, const float *w, int n, int k, long by_column, long by_step,
+                       nn_precision precision)
+{
+    if (n < NN_PANEL || (k % 2 && precision == NN_BF16)) memset(panel, 0, panel_bytes(k, precision));
+    if (precision == NN_FLOAT) {
+        float *out = panel;
+        for (int j = 0; j < n; j++)
+            for (int l = 0; l < k; l++) out[(long)l * NN_PANEL + j] = w[j * by_column + l * by_step];
+    } else {
+        uint16_t *out = panel;
+        for (int j = 0; j < n; j++)
+            for (int l = 0; l < k; l++)
+                out[((long)(l / 2) * NN_PANEL + j) * 2 + l % 2] = nn_to_bf16(w[j * by_column + l * by_step]);
+    }
+}
+
+nn_packed nn_pack(void *memory, const float *w, int n, int k, long by_column, long by_step,
+                  nn_precision precision)
+{
+    size_t size = panel_bytes(k, precision);
+    for (int j = 0; j < n; j += NN_PANEL)
+        pack_panel((char *)memory + (size_t)(j / NN_PANEL) * size, w + j * by_column,
+                   n - j < NN_PANEL ? n - j : NN_PANEL, k, by_column, by_step, precision);
+    return (nn_packed){n, k, precision, memory};
+}
+
+void nn_packed_mul(float *y, int ldy, const float *x, int ldx, const nn_packed *w, int rows, int first,
+                   int last, int add)
+{
+    const nn_kernels *kernels = nn_kernels_at(nn_cpu());
+    _Alignas(64) float rounded[ROWS * STEPS];
+    size_t size = panel_bytes(w->k, w->precision);
+    int begin = first * NN_PANEL, end = last * NN_PANEL < w->n ? last * NN_PANEL : w->n;
+    for (int r = 0; r < rows; r += ROWS)
+        for (int l = 0; l < w->k; l += STEPS) {
+            int some = rows - r < ROWS ? rows - r : ROWS, steps = w->k - l < STEPS ? w->k - l : STEPS;
+            const float *a = x + (long)r * ldx + l;
+            const char *panels =
+                (const char *)w->panels + (size_t)first * size + panel_bytes(l, w->precision);
+            float *c = y + (long)r * ldy + begin;
+            if (w->precision == NN_FLOAT) {
+                kernels->mul[NN_FLOAT](c, ldy, a, ldx, panels, size, steps, some, end - begin, add || l);
+                continue;
+            }
+            for (int i = 0; i < some; i++) kernels->round(rounded + i * STEPS, a + (long)i * ldx, steps);
+            kernels->mul[NN_BF16](c, ldy, rounded, STEPS, panels, size, (steps + 1) / 2, some, end - begin,
+                                  add || l);
+        }
+}
+
+/* Rows of a, gathered (GEMM_TA) and rounded (bf16): (m, GEMM_STEPS). */
+static void prepare(float *out, const nn_kernels *kernels, const float *a, int m, int k, int lda, int flags,
+                    nn_precision precision)
+{
+    float line[GEMM_STEPS];
+    for (int i = 0; i < m; i++, out += GEMM_STEPS) {
+        const float *row = a + (flags & GEMM_TA ? i : (long)i * lda);
+        if (flags & GEMM_TA) {
+            for (int l = 0; l < k; l++) line[l] = row[(long)l * lda];
+            row = line;
+        }
+        if (precision == NN_BF16)
+            kernels->round(out, row, k);
+        else
+            memcpy(out, row, (size_t)k * sizeof *out);
+    }
+}
+
+static void gemm(float *c, const float *a, const float *b, int m, int n, int k, int ldc, int lda, int ldb,
+                 int flags, nn_precision precision)
+{
+    const nn_kernels *kernels = nn_kernels_at(nn_cpu());
+    _Alignas(64) float rows[GEMM_ROWS * GEMM_STEPS], panels[GEMM_PANELS * NN_PANEL * GEMM_STEPS];
+    long by_column = flags & GEMM_TB ? ldb : 1, by_step = flags & GEMM_TB ? 1 : ldb;
+    for (int l = 0; l < k; l += GEMM_STEPS)
+        for (int i = 0; i < m; i += GEMM_ROWS) {
+            int steps = k - l < GEMM_STEPS ? k - l : GEMM_STEPS, some = m - i < GEMM_ROWS ? m - i : GEMM_ROWS;
+            prepare(rows, kernels, a + (flags & GEMM_TA ? (long)l * lda + i : (long)i * lda + l), some, steps,
+                    lda, flags, precision);
+            for (int j = 0; j < n; j += GEMM_PANELS * NN_PANEL) {
+                int width = n - j < GEMM_PANELS * NN_PANEL ? n - j : GEMM_PANELS * NN_PANEL;
+                nn_pack(panels, b + j * by_column + l * by_step, width, steps, by_column, by_step, precision);
+                for (int r = 0; r < some; r += ROWS)
+                    kernels->mul[precision](c + (long)(i + r) * ldc + j, ldc, rows + r * GEMM_STEPS,
+                                            GEMM_STEPS, panels, panel_bytes(steps, precision),
+                                            precision == NN_BF16 ? (steps + 1) / 2 : steps,
+                                            some - r < ROWS ? some - r : ROWS, width, flags & GEMM_ADD || l);
+            }
+        }
+    if (k == 0 && !(flags & GEMM_ADD))
+        for (int i = 0; i < m; i++) memset(c + (long)i * ldc, 0, (size_t)n * sizeof *c);
+}
+
+void nn_gemm_float(float *c, const float *a, const float *b, int m, int n, int k, int ldc, int lda, int ldb,
+                   int flags)
+{
+    gemm(c, a, b, m, n, k, ldc, lda, ldb, flags, NN_FLOAT);
+}
+
+void nn_gemm_bf16(float *c, const float *a, const float *b, int m, int n, int k, int ldc, int lda, int ldb,
+                  int flags)
+{
+    gemm(c, a, b, m, n, k, ldc, lda, ldb, flags, NN_BF16);
+}

@@ -1,0 +1,73 @@
+/* Products with a matrix that stays the same, for inference: y (rows,n) = x (rows,k) w^T with w (n,k) packed
+ * once into panels of 16 columns, float or bfloat16. A panel holds, for one k after the other, its 16
+ * columns side by side: one cache line a step, read from begin to end. bfloat16 panels hold pairs of k, as
+ * the processor's dot product wants them. With bfloat16 the rows of x are rounded too, on every processor,
+ * so that all of them compute the same but for the order of sums. */
+#ifndef HRC_NN_PACKED_H
+#define HRC_NN_PACKED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nn/cpu.h"
+
+#define NN_PANEL 16
+
+typedef enum { NN_FLOAT, NN_BF16 } nn_precision;
+
+typedef struct {
+    int n, k;
+    nn_precision precision;
+    const void *panels;
+} nn_packed;
+
+size_t nn_packed_bytes(int n, int k, nn_precision precision);
+
+/* memory: nn_packed_bytes, aligned to 64. Column j of the product takes w[j*by_column + l*by_step]: a weight
+ * (n,k) has by_column = k and by_step = 1. */
+nn_packed nn_pack(void *memory, const float *w, int n, int k, long by_column, long by_step,
+                  nn_precision precision);
+
+/* Columns of panels first .. last-1 of y (rows, ldy), set or (add) accumulated. x (rows, ldx). */
+void nn_packed_mul(float *y, int ldy, const float *x, int ldx, const nn_packed *w, int rows, int first,
+                   int last, int add);
+
+static inline int nn_panels(int n)
+{
+    return (n + NN_PANEL - 1) / NN_PANEL;
+}
+
+/* The kernels of one level, for tests and for gemm.c. Both take at most 8 rows. */
+typedef struct {
+    const char *name;
+    /* c (rows, ldc), n columns, (+)= a (rows, lda) times panels, of which each has panel_size bytes;
+     * k of them are used (bf16: pairs of k). a holds what `round` made. */
+    void (*mul[2])(float *c, int ldc, const void *a, int lda, const void *panels, size_t panel_size, int k,
+                   int rows, int n, int add);
+    /* 2k or 2k+1 floats to k or k+1 pairs that mul[NN_BF16] reads; room for 4 bytes each. */
+    void (*round)(void *out, const float *a, int n);
+} nn_kernels;
+
+const nn_kernels *nn_kernels_at(nn_level level);
+
+/* To the nearest bfloat16, ties to even; NaN stays NaN. */
+static inline uint16_t nn_to_bf16(float x)
+{
+    union {
+        float f;
+        uint32_t u;
+    } v = {.f = x};
+    if ((v.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(v.u >> 16 | 0x40u);
+    return (uint16_t)((v.u + 0x7fffu + (v.u >> 16 & 1u)) >> 16);
+}
+
+static inline float nn_from_bf16(uint16_t x)
+{
+    union {
+        uint32_t u;
+        float f;
+    } v = {.u = (uint32_t)x << 16};
+    return v.f;
+}
+
+#endif

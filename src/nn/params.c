@@ -1,0 +1,78 @@
+#include "nn/params.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "nn/ops.h"
+
+NN_FN size_t nn_layout_add(nn_layout *l, const char *name, nn_init init, int size0, int size1, int size2)
+{
+    nn_tensor *t = &l->tensors[l->n++];
+    *t = (nn_tensor){.init = init, .shape = {size0, size1, size2}, .offset = l->count, .count = 1};
+    snprintf(t->name, sizeof t->name, "%s", name);
+    for (; t->ndim < 3 && t->shape[t->ndim]; t->ndim++) t->count *= (size_t)t->shape[t->ndim];
+    l->count += t->count;
+    return t->offset;
+}
+
+static void init_tensor(real *p, const nn_tensor *t, rng *r)
+{
+    int in = t->shape[t->ndim - 1], out = t->ndim > 1 ? t->shape[t->ndim - 2] : 1;
+    float bound = sqrtf(6.0f / (float)(in + out));
+    if (t->init == INIT_SINUSOID) {
+        for (int i = 0; i < out; i++) {
+            real position = (real)i;
+            nn_sinusoid(p + (size_t)i * (size_t)in, &position, 1, in);
+        }
+        return;
+    }
+    for (size_t i = 0; i < t->count; i++) switch (t->init) {
+        case INIT_ONE: p[i] = 1; break;
+        case INIT_XAVIER: p[i] = rng_uniform(r, -bound, bound); break;
+        case INIT_NORMAL: p[i] = 0.02f * rng_normal(r); break;
+        default: p[i] = 0;
+        }
+}
+
+NN_FN void nn_layout_init(real *params, const nn_layout *l, uint64_t seed)
+{
+    for (int i = 0; i < l->n; i++) {
+        rng r = rng_make(seed, (uint64_t)i);
+        init_tensor(params + l->tensors[i].offset, &l->tensors[i], &r);
+    }
+}
+
+#ifndef NN_DOUBLE
+void nn_layout_tensors(tensor *out, nn_name *names, const nn_layout *l, const float *params,
+                       const char *prefix)
+{
+    for (int i = 0; i < l->n; i++) {
+        const nn_tensor *t = &l->tensors[i];
+        snprintf(names[i].text, sizeof names[i].text, "%s%s", prefix, t->name);
+        out[i] = (tensor){.name = names[i].text,
+                          .type = DT_F32,
+                          .ndim = t->ndim,
+                          .count = (int64_t)t->count,
+                          .data = params + t->offset};
+        for (int d = 0; d < t->ndim; d++) out[i].shape[d] = t->shape[d];
+    }
+}
+
+hrc_status nn_layout_load(float *params, const nn_layout *l, const tensorfile *file, const char *prefix,
+                          hrc_error *err)
+{
+    for (int pass = 0; pass < 2; pass++) /* first look at all, then take: an error changes nothing */
+        for (int i = 0; i < l->n; i++) {
+            const nn_tensor *t = &l->tensors[i];
+            nn_name name;
+            int64_t shape[3] = {t->shape[0], t->shape[1], t->shape[2]};
+            const tensor *found;
+            snprintf(name.text, sizeof name.text, "%s%s", prefix, t->name);
+            TRY(tensorfile_need(file, name.text, DT_F32, t->ndim, shape, &found, err));
+            if (pass) memcpy(params + t->offset, found->data, t->count * sizeof *params);
+        }
+    return HRC_OK;
+}
+#endif
