@@ -80,6 +80,44 @@ static void test_info_json(void)
     json_decref(object);
 }
 
+/* Two metres of walking in two seconds, by a person of 1.6 m: in centimetres and in CMU's unit. */
+static void write_person(const char *name, double unit)
+{
+    char text[4096];
+    int used =
+        snprintf(text, sizeof text,
+                 "HIERARCHY\nROOT Hips\n{\nOFFSET 0 0 0\nCHANNELS 6 Xposition Yposition Zposition "
+                 "Zrotation Yrotation Xrotation\nJOINT Leg\n{\nOFFSET 0 %g 0\nCHANNELS 3 Zrotation "
+                 "Yrotation Xrotation\nEnd Site\n{\nOFFSET 0 %g 0\n}\n}\nJOINT Head\n{\nOFFSET 0 %g 0\n"
+                 "CHANNELS 3 Zrotation Yrotation Xrotation\nEnd Site\n{\nOFFSET 0 %g 0\n}\n}\n}\n"
+                 "MOTION\nFrames: 21\nFrame Time: 0.1\n",
+                 -0.5 / unit, -0.4 / unit, 0.5 / unit, 0.2 / unit);
+    for (int i = 0; i <= 20; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%g %g 0 0 0 0 0 0 0 0 0 0\n",
+                         0.1 * i / unit, 0.9 / unit);
+    test_write(test_path(name), text, (size_t)used);
+}
+
+static void test_info_bvh(void)
+{
+    write_person("cm.bvh", 0.01);
+    write_person("cmu.bvh", 0.056444);
+    ENSURE(shell("$HERACLES motion info $T/cm.bvh") == 0);
+    ENSURE(says("centimetre") && says("height             1.60 m") && says("21 frames at 10 fps"));
+    json_t *object = shell_json("$HERACLES motion info --json $T/cmu.bvh");
+    json_t *person = json_array_get(json_object_get(object, "clips"), 0);
+    ENSURE_NEAR(json_number_value(json_object_get(person, "unit_m")), 0.056444, 1e-9);
+    ENSURE_NEAR(json_number_value(json_object_get(person, "height_m")), 1.6, 1e-3);
+    ENSURE_NEAR(json_number_value(json_object_get(person, "travelled_m")), 2.0, 1e-3);
+    ENSURE_NEAR(json_number_value(json_object_get(person, "seconds")), 2.0, 1e-6);
+    json_decref(object);
+    write_clip("a.safetensors", 50, 50);
+    ENSURE(shell("$HERACLES motion info $T/cm.bvh $T/cmu.bvh $T/a.safetensors") == 0);
+    ENSURE(says("2 human motions") && says("1 clip,"));
+    ENSURE(shell("head -c 300 $T/cm.bvh > $T/short.bvh; $HERACLES motion info $T/short.bvh") == 1);
+    ENSURE(says("short.bvh: line"));
+}
+
 /* A bad file among good ones: the others are shown, the sentence names it, the exit code tells. */
 static void test_info_errors(void)
 {
@@ -241,11 +279,18 @@ static void test_real(void)
     if (access("../shared/data/lafan1-g1", R_OK) != 0) SKIP("no ../shared/data");
     ENSURE(shell("$HERACLES motion info ../shared/data/lafan1-g1/walk*.csv") == 0);
     ENSURE(says("walk1_subject1") && says(" 0 bad"));
+    json_t *object = shell_json("$HERACLES motion info --json ../shared/data/cmu-bvh/02_01.bvh");
+    json_t *person = json_array_get(json_object_get(object, "clips"), 0);
+    ENSURE_NEAR(json_number_value(json_object_get(person, "unit_m")), 0.056444, 1e-9);
+    double height = json_number_value(json_object_get(person, "height_m"));
+    ENSURE(height > 1.3 && height < 1.8); /* the highest joint is inside the head */
+    json_decref(object);
 }
 
 TEST_TABLE({"cli_motion.help", test_help}, {"cli_motion.info", test_info},
-           {"cli_motion.info_json", test_info_json}, {"cli_motion.info_errors", test_info_errors},
-           {"cli_motion.convert", test_convert}, {"cli_motion.round_trip", test_round_trip},
-           {"cli_motion.convert_errors", test_convert_errors}, {"cli_motion.cut", test_cut},
-           {"cli_motion.fix", test_fix}, {"cli_motion.fix_errors", test_fix_errors},
-           {"cli_motion.fix_switches", test_fix_switches}, {"cli_motion.real", test_real})
+           {"cli_motion.info_json", test_info_json}, {"cli_motion.info_bvh", test_info_bvh},
+           {"cli_motion.info_errors", test_info_errors}, {"cli_motion.convert", test_convert},
+           {"cli_motion.round_trip", test_round_trip}, {"cli_motion.convert_errors", test_convert_errors},
+           {"cli_motion.cut", test_cut}, {"cli_motion.fix", test_fix},
+           {"cli_motion.fix_errors", test_fix_errors}, {"cli_motion.fix_switches", test_fix_switches},
+           {"cli_motion.real", test_real})

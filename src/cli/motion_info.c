@@ -6,26 +6,40 @@
 #include "base/pool.h"
 #include "cli/commands.h"
 #include "cli/motion.h"
+#include "motion/skeleton.h"
 
 typedef struct {
     const char *path;
     hrc_status status;
     hrc_error error;
     clip_decisions why;
+    bool human; /* a BVH: `person` holds, else the fields after it */
+    skeleton person;
     quality q;
     char name[128], category[64], source[160], licence[160];
 } report;
 
-static hrc_status inspect(report *r, const clip_options *options)
+static hrc_status inspect_clip(report *r, file_view bytes, const clip_options *options)
 {
     clip c;
-    TRY(clip_load(&c, r->path, options, &r->why, &r->error));
+    TRY(clip_parse(&c, r->path, bytes, options, &r->why, &r->error));
     snprintf(r->name, sizeof r->name, "%s", c.name);
     snprintf(r->category, sizeof r->category, "%s", c.category);
     snprintf(r->source, sizeof r->source, "%s", c.source);
     snprintf(r->licence, sizeof r->licence, "%s", c.licence);
     hrc_status status = quality_measure(&r->q, &c, &r->error);
     clip_free(&c);
+    return status;
+}
+
+static hrc_status inspect(report *r, const clip_options *options)
+{
+    file_view bytes;
+    TRY(file_map(r->path, &bytes, &r->error));
+    r->human = skeleton_is_bvh(bytes);
+    hrc_status status = r->human ? skeleton_describe(&r->person, r->path, bytes, options->fps, &r->error)
+                                 : inspect_clip(r, bytes, options);
+    file_unmap(&bytes);
     return status;
 }
 
@@ -46,9 +60,20 @@ static void inspect_item(void *ctx, int item, int worker)
     if (worker == 0) progress_show(&all->bar, (double)done / all->n, all->reports[item].path);
 }
 
+static json_t *person_json(const report *r)
+{
+    const skeleton *p = &r->person;
+    return json_pack("{s:s, s:s, s:{s:s, s:s}, s:i, s:s, s:i, s:f, s:f, s:f, s:f, s:[f,f], s:f}", "file",
+                     r->path, "name", p->name, "decided", "format", "BVH of a human skeleton", "unit",
+                     p->unit_why, "joints", p->joints, "root", p->root, "frames", p->frames, "fps", p->fps,
+                     "seconds", p->seconds, "unit_m", p->unit, "height_m", p->height, "root_height_m",
+                     p->root_lo, p->root_hi, "travelled_m", p->travelled);
+}
+
 static json_t *report_json(const report *r)
 {
     if (r->status < 0) return json_pack("{s:s, s:s}", "file", r->path, "error", r->error.text);
+    if (r->human) return person_json(r);
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s}}", "file", r->path, "name", r->name,
                   "category", r->category, "source", r->source, "licence", r->licence, "decided", "format",
@@ -64,9 +89,25 @@ static void print_line(const char *what, const char *text)
     if (*text) printf("  %-18s %s\n", what, text);
 }
 
+static void print_person(const skeleton *p)
+{
+    print_line("format", "BVH of a human skeleton, y up; must be retargeted to become a clip of the G1");
+    print_line("unit", p->unit_why);
+    printf("  %-18s %d, the root is %s\n", "joints", p->joints, p->root);
+    printf("  %-18s %.2f s, %d frames at %g fps\n", "length", p->seconds, p->frames, p->fps);
+    printf("  %-18s %.2f m between lowest and highest joint, arms included (95 %% of the frames have less)\n",
+           "height", p->height);
+    printf("  %-18s %.2f to %.2f m\n", "root height", p->root_lo, p->root_hi);
+    printf("  %-18s %.2f m over the floor\n", "travelled", p->travelled);
+}
+
 static void print_report(const report *r)
 {
     printf("%s\n", r->path);
+    if (r->human) {
+        print_person(&r->person);
+        return;
+    }
     print_line("format", r->why.format);
     print_line("frame rate", r->why.fps);
     print_line("joint order", r->why.joints);
@@ -77,25 +118,49 @@ static void print_report(const report *r)
     quality_print(&r->q);
 }
 
-static void print_table(const report *reports, int n)
+/* The clips of the robot; returns how many there are. */
+static int print_clips(const report *reports, int n)
 {
-    int count[3] = {0}, bad_files = 0;
+    int clips = 0, count[3] = {0};
     double seconds = 0;
-    quality_row_head();
     for (int i = 0; i < n; i++) {
         const report *r = &reports[i];
-        if (r->status < 0) {
-            bad_files++;
-            continue;
-        }
+        if (r->status < 0 || r->human) continue;
+        if (clips++ == 0) quality_row_head();
         quality_row(r->name, &r->q);
         count[r->q.verdict]++;
         seconds += r->q.seconds;
     }
-    printf("%d clip%s, %.1f min: %d good, %d usable, %d bad", n - bad_files, n - bad_files == 1 ? "" : "s",
-           seconds / 60, count[QUALITY_GOOD], count[QUALITY_USABLE], count[QUALITY_BAD]);
-    if (bad_files) printf("; %d file%s could not be read", bad_files, bad_files == 1 ? "" : "s");
-    putchar('\n');
+    if (clips)
+        printf("%d clip%s, %.1f min: %d good, %d usable, %d bad\n", clips, clips == 1 ? "" : "s",
+               seconds / 60, count[QUALITY_GOOD], count[QUALITY_USABLE], count[QUALITY_BAD]);
+    return clips;
+}
+
+static int print_people(const report *reports, int n)
+{
+    int people = 0;
+    double seconds = 0;
+    for (int i = 0; i < n; i++) {
+        const skeleton *p = &reports[i].person;
+        if (reports[i].status < 0 || !reports[i].human) continue;
+        if (people++ == 0)
+            printf("%-32s %8s %6s %6s %8s %8s %8s %10s\n", "human skeleton (BVH)", "length s", "fps",
+                   "joints", "unit m", "height m", "root m", "travelled m");
+        printf("%-32.32s %8.1f %6.4g %6d %8.5f %8.2f %8.2f %11.1f\n", p->name, p->seconds, p->fps, p->joints,
+               p->unit, p->height, p->root_lo, p->travelled);
+        seconds += p->seconds;
+    }
+    if (people)
+        printf("%d human motion%s, %.1f min: to be retargeted\n", people, people == 1 ? "" : "s",
+               seconds / 60);
+    return people;
+}
+
+static void print_tables(const report *reports, int n)
+{
+    int unread = n - print_clips(reports, n) - print_people(reports, n);
+    if (unread) printf("%d file%s could not be read\n", unread, unread == 1 ? "" : "s");
 }
 
 static int show(const args *a, const inspection *all)
@@ -106,7 +171,7 @@ static int show(const args *a, const inspection *all)
         for (int i = 0; i < all->n; i++) json_array_append_new(clips, report_json(&all->reports[i]));
         cli_json(json_pack("{s:o}", "clips", clips));
     } else if (all->n > 1) {
-        print_table(all->reports, all->n);
+        print_tables(all->reports, all->n);
     } else if (all->reports[0].status >= 0) {
         print_report(&all->reports[0]);
     }
