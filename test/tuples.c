@@ -175,7 +175,7 @@ static void test_statistics(void)
 {
     tuple_options o = plain_options();
     tuple_set *set = make_set(&o, 1);
-    tuple_stats s;
+    plan_scales s;
     tuples_measure(set, 1, &s);
     tuples_free(set);
     for (int d = 0; d < PLAN_D_MAX; d++) ENSURE(s.residual_std[d] > 0 && s.residual_std[d] < 1);

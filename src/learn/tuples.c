@@ -175,6 +175,23 @@ int tuples_count(const tuple_set *set)
     return set->nstarts;
 }
 
+static uint64_t fnv1a(uint64_t hash, const void *data, size_t size)
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ p[i]) * 0x100000001b3ull;
+    return hash;
+}
+
+uint64_t tuples_digest(const tuple_set *set)
+{
+    const tuple_options *o = &set->options;
+    const int whole[] = {o->D, o->stride, o->max_segment, o->noise, o->weighted, set->nstarts};
+    const float real_options[] = {o->noise_joint, o->noise_pos, o->noise_rot};
+    uint64_t hash = fnv1a(0xcbf29ce484222325ull, whole, sizeof whole);
+    hash = fnv1a(hash, real_options, sizeof real_options);
+    return fnv1a(hash, set->qpos, sizeof(float) * HRC_NQ * (size_t)set->nframes);
+}
+
 /* ---- One tuple ---- */
 
 /* The pose at a fractional frame: lerp, slerp. */
@@ -238,7 +255,7 @@ void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *res
 
 /* ---- Statistics ---- */
 
-void tuples_measure(const tuple_set *set, uint64_t seed, tuple_stats *out)
+void tuples_measure(const tuple_set *set, uint64_t seed, plan_scales *out)
 {
     const int D = set->options.D, n = set->nstarts < STATS_SAMPLE ? set->nstarts : STATS_SAMPLE;
     double sum[2 * PLAN_D_MAX] = {0}, square[2 * PLAN_D_MAX] = {0}, energy[PLAN_D_MAX] = {0};

@@ -17,7 +17,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "plan/densify.h"
-#include "plan/state.h"
+#include "plan/scales.h"
 
 typedef struct {
     int D;                                   /* PLAN_D_MAX or PLAN_D_BLIND */
@@ -39,18 +39,15 @@ typedef struct {
 hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, const tuple_options *options,
                          pool *threads, hrc_error *err);
 void tuples_free(tuple_set *set);
-int tuples_count(const tuple_set *set); /* number of starts */
+int tuples_count(const tuple_set *set);       /* number of starts */
+uint64_t tuples_digest(const tuple_set *set); /* of all frames and options: a resumed run must see the same */
 
 /* cond (2 D): state, command. residual (K, D). weight (K, D), mean 1 per dimension over the set. */
 void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight);
 
 /* Mean and standard deviation of every condition channel, and the root mean square of every residual channel
  * over keyframes 1 .. K-1, over a sample of tuples. */
-typedef struct {
-    float cond_mean[2 * PLAN_D_MAX], cond_std[2 * PLAN_D_MAX], residual_std[PLAN_D_MAX];
-} tuple_stats;
-
-void tuples_measure(const tuple_set *set, uint64_t seed, tuple_stats *out);
+void tuples_measure(const tuple_set *set, uint64_t seed, plan_scales *out);
 
 /* Kinematics-aware weight of one pose, not yet normalised: w_d = sum over the tracked links of
  * |d p_b / d q_d|^2. Joints from the Jacobian's columns; a root position channel moves all links alike; a

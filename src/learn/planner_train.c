@@ -1,0 +1,291 @@
+#include "learn/planner_train.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/field_train.h"
+#include "learn/gemm_library.h"
+#include "nn/adam.h"
+#include "nn/gemm.h"
+
+#define HELDOUT_BATCHES 8
+#define HELDOUT_SEED 0x48454c44u /* the same questions at every step of every run */
+
+struct planner_trainer {
+    arena memory;
+    int batch;
+    uint64_t seed;
+    const tuple_set *train, *heldout;
+    pool *threads;
+    field net;
+    nn_ops ops;
+    field_pass *pass;
+    adam optimiser;
+    float *params, *grads;
+    plan_scales scales;
+    float *x, *t, *cond, *target, *weight; /* one batch: (B,K,D), (B), (B,2D), (B,K,D), (B,K,D) */
+};
+
+tuple_options planner_tuple_options(const config *cfg)
+{
+    return (tuple_options){
+        .D = cfg->planner_dims,
+        .stride = cfg->planner_stride,
+        .max_segment = cfg->planner_max_segment,
+        .noise = !strcmp(cfg->planner_noise, "on"),
+        .weighted = !strcmp(cfg->planner_weights, "on"),
+        .noise_joint = (float)cfg->planner_noise_joint,
+        .noise_pos = (float)cfg->planner_noise_pos,
+        .noise_rot = (float)cfg->planner_noise_rot,
+    };
+}
+
+static adam_options optimiser_options(const config *cfg)
+{
+    return (adam_options){
+        .rate = cfg->planner_rate,
+        .final_rate = cfg->planner_final_rate,
+        .warmup = cfg->planner_warmup,
+        .steps = cfg->planner_steps,
+        .beta1 = 0.9,
+        .beta2 = 0.999,
+        .eps = 1e-8,
+        .decay = cfg->planner_decay,
+        .clip = cfg->planner_clip,
+        .average = cfg->planner_average,
+    };
+}
+
+/* ---- Create ---- */
+
+static hrc_status allocate(planner_trainer *t, hrc_error *err)
+{
+    const size_t n = t->net.layout.count, B = (size_t)t->batch, KD = PLAN_K * (size_t)t->net.shape.dim;
+    float **const blocks[] = {
+        &t->params, &t->grads,  &t->optimiser.m, &t->optimiser.v, &t->optimiser.averaged,
+        &t->x,      &t->target, &t->weight,      &t->t,           &t->cond};
+    const size_t sizes[] = {n, n, n, n, n, B * KD, B * KD, B * KD, B, B * (size_t)t->net.shape.cond};
+    for (int i = 0; i < COUNT(blocks); i++) {
+        *blocks[i] = ARENA_NEW(&t->memory, float, sizes[i]);
+        if (!*blocks[i])
+            return fail(err, HRC_ENOMEM, "planner training: out of memory for %zu parameters", n);
+    }
+    return HRC_OK;
+}
+
+static hrc_status setup(planner_trainer *t, const config *cfg, hrc_error *err)
+{
+    const int D = cfg->planner_dims;
+    if (D != PLAN_D_MAX && D != PLAN_D_BLIND)
+        return fail(err, HRC_EINVAL, "planner.dims = %d, expected 38 or 35", D);
+    field_shape shape = {
+        cfg->planner_depth, cfg->planner_heads, cfg->planner_width, cfg->planner_ratio, PLAN_K, D, 2 * D};
+    TRY(field_init(&t->net, shape, err));
+    t->ops = *nn_ops_best();
+    gemm_library_start();
+    t->ops.gemm = !strcmp(cfg->planner_precision, "bf16") ? nn_gemm_bf16 : gemm_library;
+    TRY(allocate(t, err));
+    TRY(field_pass_create(&t->pass, &t->net, &t->ops, t->threads, t->batch, err));
+    t->optimiser.options = optimiser_options(cfg);
+    t->optimiser.n = t->net.layout.count;
+    nn_layout_init(t->params, &t->net.layout, t->seed);
+    memcpy(t->optimiser.averaged, t->params, sizeof(float) * t->net.layout.count);
+    tuples_measure(t->train, t->seed, &t->scales);
+    return HRC_OK;
+}
+
+hrc_status planner_trainer_create(planner_trainer **out, const config *cfg, const tuple_set *train,
+                                  const tuple_set *heldout, uint64_t seed, pool *threads, hrc_error *err)
+{
+    planner_trainer *t = calloc(1, sizeof *t);
+    if (!t) return fail(err, HRC_ENOMEM, "planner training: out of memory");
+    t->batch = cfg->planner_batch;
+    t->seed = seed;
+    t->train = train;
+    t->heldout = heldout;
+    t->threads = threads;
+    hrc_status status = setup(t, cfg, err);
+    if (status < 0) {
+        planner_trainer_free(t);
+        return status;
+    }
+    *out = t;
+    return HRC_OK;
+}
+
+void planner_trainer_free(planner_trainer *t)
+{
+    if (!t) return;
+    field_pass_free(t->pass);
+    arena_free(&t->memory);
+    free(t);
+}
+
+/* ---- Batches ---- */
+
+typedef struct {
+    planner_trainer *t;
+    const tuple_set *set;
+    uint64_t seed, first_stream;
+} batch_job;
+
+static void make_sample(planner_trainer *t, const tuple_set *set, int row, rng *r)
+{
+    const int D = t->net.shape.dim, KD = PLAN_K * D;
+    float *x = t->x + (size_t)row * KD, *target = t->target + (size_t)row * KD;
+    float *weight = t->weight + (size_t)row * KD, *cond = t->cond + (size_t)row * 2 * D;
+    tuple_make(set, (int)rng_below(r, (uint32_t)tuples_count(set)), r, cond, x, weight);
+    for (int d = 0; d < 2 * D; d++) cond[d] = (cond[d] - t->scales.cond_mean[d]) / t->scales.cond_std[d];
+    float time = t->t[row] = rng_uniform(r, 0, 1);
+    for (int i = 0; i < KD; i++) {
+        float data = x[i] / t->scales.residual_std[i % D], noise = rng_normal(r);
+        x[i] = (1 - time) * data + time * noise;
+        target[i] = noise - data;
+    }
+    /* Keyframe 0 is pinned to the state while sampling and its velocity never used: nothing to learn. */
+    memset(weight, 0, sizeof(float) * (size_t)D);
+}
+
+static void make_rows(void *ctx, int begin, int end, int worker)
+{
+    (void)worker;
+    const batch_job *job = ctx;
+    for (int row = begin; row < end; row++) {
+        rng r = rng_make(job->seed, job->first_stream + (uint64_t)row);
+        make_sample(job->t, job->set, row, &r);
+    }
+}
+
+static field_batch make_batch(planner_trainer *t, const tuple_set *set, uint64_t seed, uint64_t number)
+{
+    pool_ranges(t->threads, t->batch, make_rows, &(batch_job){t, set, seed, number * (uint64_t)t->batch});
+    return (field_batch){t->batch, t->x, t->t, t->cond, t->target, t->weight};
+}
+
+/* ---- Steps ---- */
+
+planner_update planner_trainer_step(planner_trainer *t)
+{
+    field_batch b = make_batch(t, t->train, t->seed, (uint64_t)t->optimiser.step + 1);
+    planner_update u = {.rate = adam_rate(&t->optimiser.options, t->optimiser.step + 1)};
+    memset(t->grads, 0, sizeof(float) * t->net.layout.count);
+    u.loss = field_gradient(t->pass, t->grads, t->params, &b);
+    u.grad_norm = adam_step(&t->optimiser, &t->ops, t->threads, t->params, t->grads);
+    return u;
+}
+
+double planner_trainer_heldout(planner_trainer *t)
+{
+    if (!t->heldout) return NAN;
+    double sum = 0;
+    for (int i = 0; i < HELDOUT_BATCHES; i++) {
+        field_batch b = make_batch(t, t->heldout, HELDOUT_SEED, (uint64_t)i);
+        sum += field_loss(t->pass, planner_trainer_averaged(t), &b);
+    }
+    return sum / HELDOUT_BATCHES;
+}
+
+int64_t planner_trainer_steps(const planner_trainer *t)
+{
+    return t->optimiser.step;
+}
+
+size_t planner_trainer_parameters(const planner_trainer *t)
+{
+    return t->net.layout.count;
+}
+
+const field *planner_trainer_field(const planner_trainer *t)
+{
+    return &t->net;
+}
+
+const plan_scales *planner_trainer_scales(const planner_trainer *t)
+{
+    return &t->scales;
+}
+
+const float *planner_trainer_averaged(const planner_trainer *t)
+{
+    return t->optimiser.options.average > 0 ? t->optimiser.averaged : t->params;
+}
+
+/* ---- Checkpoints ---- */
+
+/* What must be equal for a resumed run to be the same run, as text. */
+typedef struct {
+    char seed[24], data[24], count[24], batch[16];
+} identity;
+
+static identity identity_of(const planner_trainer *t)
+{
+    identity id;
+    snprintf(id.seed, sizeof id.seed, "%" PRIu64, t->seed);
+    snprintf(id.data, sizeof id.data, "%016" PRIx64, tuples_digest(t->train));
+    snprintf(id.count, sizeof id.count, "%zu", t->net.layout.count);
+    snprintf(id.batch, sizeof id.batch, "%d", t->batch);
+    return id;
+}
+
+hrc_status planner_checkpoint_save(const planner_trainer *t, const char *path, hrc_error *err)
+{
+    const int64_t n = (int64_t)t->net.layout.count;
+    identity id = identity_of(t);
+    const tensor tensors[] = {
+        {"params", DT_F32, 1, {n}, n, t->params},
+        {"moment1", DT_F32, 1, {n}, n, t->optimiser.m},
+        {"moment2", DT_F32, 1, {n}, n, t->optimiser.v},
+        {"averaged", DT_F32, 1, {n}, n, t->optimiser.averaged},
+        {"step", DT_I64, 1, {1}, 1, &t->optimiser.step},
+    };
+    const tensor_meta meta[] = {{"format", "heracles-planner-checkpoint"},
+                                {"seed", id.seed},
+                                {"data", id.data},
+                                {"parameters", id.count},
+                                {"batch", id.batch}};
+    return tensorfile_write(path, tensors, COUNT(tensors), meta, COUNT(meta), err);
+}
+
+static hrc_status check_identity(const tensorfile *file, const planner_trainer *t, hrc_error *err)
+{
+    identity id = identity_of(t);
+    const char *const expected[][2] = {{"format", "heracles-planner-checkpoint"},
+                                       {"seed", id.seed},
+                                       {"data", id.data},
+                                       {"parameters", id.count},
+                                       {"batch", id.batch}};
+    for (int i = 0; i < COUNT(expected); i++) {
+        const char *found = tensorfile_meta(file, expected[i][0]);
+        if (!found || strcmp(found, expected[i][1]))
+            return fail(err, HRC_EFORMAT, "%s: %s is %.60s, this run has %s", file->path, expected[i][0],
+                        found ? found : "missing", expected[i][1]);
+    }
+    return HRC_OK;
+}
+
+static hrc_status read_checkpoint(planner_trainer *t, const tensorfile *file, hrc_error *err)
+{
+    const int64_t n = (int64_t)t->net.layout.count, one = 1;
+    const char *const names[] = {"params", "moment1", "moment2", "averaged"};
+    float *const blocks[] = {t->params, t->optimiser.m, t->optimiser.v, t->optimiser.averaged};
+    const tensor *found[COUNT(names)], *step;
+    TRY(check_identity(file, t, err));
+    for (int i = 0; i < COUNT(names); i++)
+        TRY(tensorfile_need(file, names[i], DT_F32, 1, &n, &found[i], err));
+    TRY(tensorfile_need(file, "step", DT_I64, 1, &one, &step, err));
+    for (int i = 0; i < COUNT(names); i++) memcpy(blocks[i], found[i]->data, sizeof(float) * (size_t)n);
+    memcpy(&t->optimiser.step, step->data, sizeof t->optimiser.step);
+    return HRC_OK;
+}
+
+hrc_status planner_checkpoint_load(planner_trainer *t, const char *path, hrc_error *err)
+{
+    tensorfile file;
+    TRY(tensorfile_open(&file, path, err));
+    hrc_status status = read_checkpoint(t, &file, err);
+    tensorfile_close(&file);
+    return status;
+}
