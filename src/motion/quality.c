@@ -19,9 +19,8 @@ typedef struct {
     double com_z;
     capsule_low low, foot[2];
     double ankle_pos[2][3], ankle_quat[2][4];
-    double self;
-    capsule_pair self_pair;
-    bool self_simulated;
+    double gap[2];        /* of the nearest pair: of all, of those that collide in the simulator */
+    capsule_pair pair[2]; /* which that is */
 } pose_figures;
 
 typedef struct {
@@ -34,8 +33,8 @@ typedef struct {
 static void measure_poses(work *w)
 {
     static const int ANKLE[2] = {G1_LEFT_ANKLE, G1_RIGHT_ANKLE};
-    capsule_pair all[CAPSULE_PAIRS], simulated[CAPSULE_PAIRS], unused;
-    int nall = capsule_pairs(all, SELF_ALL), nsimulated = capsule_pairs(simulated, SELF_FILTERED);
+    capsule_pair pairs[2][CAPSULE_PAIRS];
+    int npairs[2] = {capsule_pairs(pairs[0], SELF_ALL), capsule_pairs(pairs[1], SELF_FILTERED)};
     for (int i = 0; i < w->c->n; i++) {
         double qpos[HRC_NQ], com[3];
         fk_pose pose;
@@ -53,8 +52,7 @@ static void measure_poses(work *w)
             memcpy(p->ankle_pos[foot], pose.pos[ANKLE[foot]], sizeof p->ankle_pos[foot]);
             memcpy(p->ankle_quat[foot], pose.quat[ANKLE[foot]], sizeof p->ankle_quat[foot]);
         }
-        p->self = capsules_deepest(&p->self_pair, capsules, all, nall);
-        p->self_simulated = capsules_deepest(&unused, capsules, simulated, nsimulated) < -SELF_DEPTH_M;
+        for (int k = 0; k < 2; k++) p->gap[k] = capsules_deepest(&p->pair[k], capsules, pairs[k], npairs[k]);
     }
 }
 
@@ -202,17 +200,18 @@ static void measure_floating(quality *q, const work *w)
     q->floating_share = (double)floating / w->c->n;
 }
 
-static void measure_self(quality *q, const work *w)
+/* which: 0 for all pairs, 1 for those that collide in the simulator */
+static quality_self measure_self(const work *w, int which)
 {
-    int inside = 0, simulated = 0;
+    quality_self self = {0};
+    int inside = 0;
     for (int i = 0; i < w->c->n; i++) {
-        const pose_figures *p = &w->pose[i];
-        inside += p->self < -SELF_DEPTH_M, simulated += p->self_simulated;
-        if (-p->self > q->self_depth)
-            q->self_depth = -p->self, q->self_pair = p->self_pair, q->self_frame = i;
+        double depth = -w->pose[i].gap[which];
+        inside += depth > SELF_DEPTH_M;
+        if (depth > self.depth) self.depth = depth, self.pair = w->pose[i].pair[which], self.frame = i;
     }
-    q->self_share = (double)inside / w->c->n;
-    q->self_simulated = (double)simulated / w->c->n;
+    self.share = (double)inside / w->c->n;
+    return self;
 }
 
 static void measure_root(quality *q, const clip *c)
@@ -243,7 +242,8 @@ hrc_status quality_measure(quality *q, const clip *c, hrc_error *err)
     measure_floor(q, &w);
     measure_flights(q, &w);
     measure_floating(q, &w);
-    measure_self(q, &w);
+    q->self_all = measure_self(&w, 0);
+    q->self_simulated = measure_self(&w, 1);
     quality_jumps_measure(q, c, w.scratch);
     quality_judge(q);
     arena_free(&w.memory);

@@ -34,6 +34,13 @@ typedef struct {
 } quality_jumps;
 
 typedef struct {
+    double share;      /* of frames more than 1 cm inside itself */
+    double depth;      /* worst, m; 0 when nothing touches */
+    capsule_pair pair; /* of the worst */
+    int frame;         /* of the worst */
+} quality_self;
+
+typedef struct {
     double seconds, fps;
     int frames;
     double root_lo, root_hi; /* height of the pelvis, m */
@@ -63,11 +70,8 @@ typedef struct {
 
     quality_jumps joint_jumps, root_jumps, turn_jumps; /* joints, root position, root orientation */
 
-    double self_share;     /* frames more than 1 cm inside itself, all pairs */
-    double self_depth;     /* worst, m; 0 when nothing touches */
-    double self_simulated; /* like self_share, with the pairs that collide in the simulator by default */
-    capsule_pair self_pair;
-    int self_frame;
+    quality_self self_all;       /* over all pairs but the structural ones */
+    quality_self self_simulated; /* over the pairs that collide in the simulator by default */
 
     quality_verdict verdict;
     int nreasons;

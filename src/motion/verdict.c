@@ -95,9 +95,11 @@ void quality_judge(quality *q)
     if (q->seconds < SHORT_S) note(q, QUALITY_USABLE, "lasts only %.2f s", q->seconds);
     judge_joints(q);
     judge_floor(q);
-    if (q->self_simulated > SELF_USABLE)
-        note(q, QUALITY_USABLE,
-             "inside itself by more than 1 cm in %.1f %% of the frames, worst %s in %s by %.1f cm",
-             100 * q->self_simulated, capsule_info(q->self_pair.i)->name, capsule_info(q->self_pair.j)->name,
-             100 * q->self_depth);
+    const quality_self *self = &q->self_simulated;
+    if (self->share > SELF_USABLE)
+        note(
+            q, QUALITY_USABLE,
+            "inside itself by more than 1 cm in %.1f %% of the frames, worst %s in %s by %.1f cm at frame %d",
+            100 * self->share, capsule_info(self->pair.i)->name, capsule_info(self->pair.j)->name,
+            100 * self->depth, self->frame);
 }
