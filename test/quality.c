@@ -49,7 +49,7 @@ static void test_still(void)
     ENSURE_NEAR(q.planted_share, 1, 0);
     ENSURE_NEAR(q.skate_max, 0, 1e-6);
     ENSURE(q.limit_excess == 0 && q.speed_max == 0 && q.flights == 0 && isnan(q.flight_accel));
-    ENSURE(q.floating_s == 0 && q.self_share == 0 && q.self_depth == 0);
+    ENSURE(q.floating_s == 0 && q.self_all.share == 0 && q.self_all.depth == 0);
     ENSURE(q.joint_jumps.count == 0 && q.root_jumps.count == 0 && q.turn_jumps.count == 0);
 }
 
@@ -200,10 +200,10 @@ static void test_self_penetration(void)
     /* Both thighs turned inwards: they go through each other, and the simulator feels it. */
     for (int i = 0; i < 20; i++) clip_frame(&c, i)[7 + 1] = -0.5f, clip_frame(&c, i)[7 + 7] = 0.5f;
     quality q = measure(&c);
-    ENSURE_NEAR(q.self_share, 0.2, 1e-12);
-    ENSURE_NEAR(q.self_simulated, 0.2, 1e-12);
-    ENSURE(q.self_depth > 0.01 && q.self_frame < 20);
-    int a = capsule_info(q.self_pair.i)->link, b = capsule_info(q.self_pair.j)->link;
+    ENSURE_NEAR(q.self_all.share, 0.2, 1e-12);
+    ENSURE_NEAR(q.self_simulated.share, 0.2, 1e-12);
+    ENSURE(q.self_all.depth > 0.01 && q.self_all.frame < 20);
+    int a = capsule_info(q.self_simulated.pair.i)->link, b = capsule_info(q.self_simulated.pair.j)->link;
     ENSURE(a >= 1 && a <= 6 && b >= 7 && b <= 12);
 }
 
@@ -258,8 +258,8 @@ static void test_lafan1_walk(void)
     ENSURE(q.skate_median > 0.02 && q.skate_median < 0.2);
     ENSURE(q.speed_p999 > 5 && q.speed_p999 < 17);
     q = measure_file(LAFAN1 "walk4_subject1.csv", 0);
-    ENSURE_NEAR(q.self_share, 0.52, 0.01);
-    ENSURE(q.self_simulated < 0.01);
+    ENSURE_NEAR(q.self_all.share, 0.52, 0.01);
+    ENSURE(q.self_simulated.share < 0.01);
 }
 
 static void test_g1_moves(void)

@@ -41,10 +41,14 @@ static json_t *frame_json(int frame, bool any)
     return any ? json_integer(frame) : json_null();
 }
 
-static json_t *geoms_json(capsule_pair pair, bool any)
+static json_t *self_json(const quality_self *self)
 {
-    if (!any) return json_null();
-    return json_pack("[s,s]", capsule_info(pair.i)->name, capsule_info(pair.j)->name);
+    bool touches = self->depth > 0;
+    json_t *geoms =
+        touches ? json_pack("[s,s]", capsule_info(self->pair.i)->name, capsule_info(self->pair.j)->name)
+                : json_null();
+    return json_pack("{s:f, s:f, s:o, s:o}", "share", self->share, "depth_m", self->depth, "frame",
+                     frame_json(self->frame, touches), "geoms", geoms);
 }
 
 static json_t *jumps_json(const quality_jumps *j, const char *size)
@@ -79,13 +83,11 @@ static json_t *feet_json(const quality *q)
 
 static json_t *inside_json(const quality *q)
 {
-    bool touches = q->self_depth > 0;
-    return json_pack("{s:{s:f, s:i, s:s, s:f, s:f, s:f}, s:{s:f, s:f, s:f, s:o, s:o}}", "floor", "lowest_m",
-                     q->low_min, "frame", q->low_frame, "geom", capsule_info(q->low_capsule)->name, "p1_m",
-                     q->low_p1, "under_1cm_share", q->low_share_1cm, "under_2cm_share", q->low_share_2cm,
-                     "self_penetration", "share", q->self_share, "simulated_share", q->self_simulated,
-                     "depth_m", q->self_depth, "frame", frame_json(q->self_frame, touches), "geoms",
-                     geoms_json(q->self_pair, touches));
+    return json_pack("{s:{s:f, s:i, s:s, s:f, s:f, s:f}, s:{s:o, s:o}}", "floor", "lowest_m", q->low_min,
+                     "frame", q->low_frame, "geom", capsule_info(q->low_capsule)->name, "p1_m", q->low_p1,
+                     "under_1cm_share", q->low_share_1cm, "under_2cm_share", q->low_share_2cm,
+                     "self_penetration", "all", self_json(&q->self_all), "simulated",
+                     self_json(&q->self_simulated));
 }
 
 json_t *quality_json(const quality *q)
@@ -127,6 +129,15 @@ static void print_joints(const quality *q)
     print_jumps("turns of the root", &q->turn_jumps, "rad");
 }
 
+static void print_self(const char *what, const quality_self *self)
+{
+    printf("  %-18s deeper than 1 cm in %.1f %% of the frames", what, 100 * self->share);
+    if (self->depth > 0)
+        printf("; worst %.1f cm (%s in %s, frame %d)", 100 * self->depth, capsule_info(self->pair.i)->name,
+               capsule_info(self->pair.j)->name, self->frame);
+    putchar('\n');
+}
+
 static void print_contact(const quality *q)
 {
     printf("  %-18s ", "foot skate");
@@ -151,13 +162,8 @@ static void print_contact(const quality *q)
         printf("%d, acceleration %.1f m/s2 (median; free fall has -9.8)\n", q->flights, q->flight_accel);
     else
         printf("none\n");
-    printf(
-        "  %-18s deeper than 1 cm in %.1f %% of the frames, %.1f %% by the pairs that collide in the simulator",
-        "self-penetration", 100 * q->self_share, 100 * q->self_simulated);
-    if (q->self_depth > 0)
-        printf("; worst %.1f cm (%s in %s, frame %d)", 100 * q->self_depth,
-               capsule_info(q->self_pair.i)->name, capsule_info(q->self_pair.j)->name, q->self_frame);
-    putchar('\n');
+    print_self("self-penetration", &q->self_all);
+    print_self("  as simulated", &q->self_simulated);
 }
 
 void quality_print(const quality *q)
@@ -183,5 +189,5 @@ void quality_row(const char *name, const quality *q)
     printf("%-32.32s %8.1f %6.4g %6.2f %6.2f %6.1f %6d %7.1f %6.1f %6.3f %6.1f  %s\n", name, q->seconds,
            q->fps, q->root_lo, q->limit_excess, q->speed_max,
            q->joint_jumps.count + q->root_jumps.count + q->turn_jumps.count, 100 * q->low_min,
-           100 * q->low_share_2cm, q->skate_median, 100 * q->self_simulated, quality_word(q->verdict));
+           100 * q->low_share_2cm, q->skate_median, 100 * q->self_simulated.share, quality_word(q->verdict));
 }
