@@ -33,7 +33,8 @@ hrc_status clip_label(clip *c, const char *category, const char *source, const c
 void clip_free(clip *c);
 
 /* By content, not by ending: CSV, NPZ (BeyondMimic, holosoma), safetensors clip. The result has passed
- * clip_check. options and why may be NULL. clip_parse is the same on bytes; path serves name and errors. */
+ * clip_check. clip_load also takes FILE#NAME, a clip of a corpus. options and why may be NULL. clip_parse is
+ * the same on bytes; path serves name and errors. */
 hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
                       clip_decisions *why, hrc_error *err);
 hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,

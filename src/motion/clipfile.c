@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/tensorfile.h"
+#include "motion/corpus.h"
 #include "motion/formats.h"
 
 #define FORMAT "heracles-clip"
@@ -57,6 +58,9 @@ static hrc_status read_clip(clip *c, const tensorfile *file, const clip_options 
     const tensor *qpos;
     double fps;
     TRY(need_meta(file, "format", &format, err));
+    if (strcmp(format, CORPUS_FORMAT) == 0)
+        return fail(err, HRC_EFORMAT, "%s: is a corpus; name one of its clips, as in %s#NAME", file->path,
+                    file->path);
     if (strcmp(format, FORMAT) != 0)
         return fail(err, HRC_EFORMAT, "%s: metadata format is \"%.80s\", expected \"" FORMAT "\"", file->path,
                     format);

@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "motion/corpus.h"
 #include "motion/formats.h"
 
 static bool begins(file_view bytes, const char *text, size_t n)
@@ -50,11 +52,37 @@ hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_opt
     return csv_parse(c, path, bytes, options, why, err);
 }
 
+/* FILE#NAME: the clip of that name in a corpus. */
+static hrc_status load_from_corpus(clip *c, const char *path, const char *hash, const clip_options *options,
+                                   clip_decisions *why, hrc_error *err)
+{
+    char file[4096];
+    corpus all;
+    if (hash - path >= (int)sizeof file) return fail(err, HRC_EINVAL, "%.80s...: path is too long", path);
+    snprintf(file, sizeof file, "%.*s", (int)(hash - path), path);
+    if (options && options->fps > 0 && options->fps != CORPUS_FPS)
+        return fail(err, HRC_EINVAL, "%s: frame rate %g asked for, but a corpus has %g", path, options->fps,
+                    CORPUS_FPS);
+    TRY(corpus_open(&all, file, err));
+    int i = corpus_find(&all, hash + 1);
+    hrc_status status =
+        i < 0 ? fail(err, HRC_EINVAL, "%s: has no clip \"%.80s\" among its %d", file, hash + 1, all.nclips)
+              : corpus_clip(&all, i, c, err);
+    corpus_close(&all);
+    if (status < 0 || !why) return status;
+    *why = (clip_decisions){0};
+    snprintf(why->format, sizeof why->format, "clip of a corpus");
+    snprintf(why->fps, sizeof why->fps, "%g: the rate of every corpus", CORPUS_FPS);
+    return HRC_OK;
+}
+
 hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,
                      hrc_error *err)
 {
     file_view bytes;
+    const char *hash = strrchr(path, '#');
     *c = (clip){0};
+    if (hash && access(path, F_OK) != 0) return load_from_corpus(c, path, hash, options, why, err);
     TRY(file_map(path, &bytes, err));
     hrc_status status = clip_parse(c, path, bytes, options, why, err);
     file_unmap(&bytes);

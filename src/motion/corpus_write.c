@@ -1,0 +1,266 @@
+/* Making a corpus. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "motion/corpus_codes.h"
+
+#define SHORTEST_SECONDS 0.5
+#define LONGEST_TRAVEL 65.0 /* m; 65534 steps of less than a millimetre */
+#define LIMIT_TOLERANCE 1e-4
+#define FIGURE_DIGITS 6 /* significant: more would differ between compilers and mean nothing */
+
+static hrc_status check_limits(const clip *c, hrc_error *err)
+{
+    for (int i = 0; i < c->n; i++)
+        for (int j = 0; j < HRC_JOINTS; j++) {
+            double angle = clip_frame(c, i)[7 + j],
+                   excess = fmax(angle - G1_JOINT[j].hi, G1_JOINT[j].lo - angle);
+            if (excess > LIMIT_TOLERANCE)
+                return fail(err, HRC_EINVAL, "%s: frame %d: %s is %.4f rad beyond its limit", c->name, i,
+                            G1_JOINT[j].name, excess);
+        }
+    return HRC_OK;
+}
+
+/* The middle of the clip's travel is code 0, its ends are the ends of the codes. */
+static hrc_status span_travel(corpus_entry *e, const clip *c, hrc_error *err)
+{
+    for (int k = 0; k < 3; k++) {
+        double lo = INFINITY, hi = -INFINITY;
+        for (int i = 0; i < c->n; i++) {
+            lo = fmin(lo, clip_frame(c, i)[k]);
+            hi = fmax(hi, clip_frame(c, i)[k]);
+        }
+        if (!(hi - lo <= LONGEST_TRAVEL))
+            return fail(err, HRC_EINVAL, "%s: travels %.1f m, expected at most %g (cut it)", c->name, hi - lo,
+                        LONGEST_TRAVEL);
+        e->origin[k] = (lo + hi) / 2;
+        e->step[k] = fmax((hi - lo) / 65534, 1e-6);
+    }
+    return HRC_OK;
+}
+
+/* One quaternion of the two that mean the same: the first with w >= 0, then each nearest to the one before.
+ */
+static void align_quaternions(clip *c)
+{
+    const float UP[4] = {1, 0, 0, 0}, *before = UP;
+    for (int i = 0; i < c->n; i++) {
+        float *q = clip_frame(c, i) + 3, dot = 0;
+        for (int k = 0; k < 4; k++) dot += q[k] * before[k];
+        if (dot < 0)
+            for (int k = 0; k < 4; k++) q[k] = -q[k];
+        before = q;
+    }
+}
+
+static void joint_ranges(double lo[HRC_JOINTS], double hi[HRC_JOINTS])
+{
+    for (int j = 0; j < HRC_JOINTS; j++) lo[j] = G1_JOINT[j].lo, hi[j] = G1_JOINT[j].hi;
+}
+
+static hrc_status encode_clip(corpus_item *item, hrc_error *err)
+{
+    clip *c = &item->motion;
+    double lo[HRC_JOINTS], hi[HRC_JOINTS];
+    TRY(check_limits(c, err));
+    TRY(span_travel(&item->entry, c, err));
+    align_quaternions(c);
+    item->codes = ARENA_NEW(&item->memory, int16_t, (size_t)c->n * HRC_NQ);
+    if (!item->codes) return fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
+    joint_ranges(lo, hi);
+    for (int i = 0; i < c->n; i++) {
+        int16_t *codes = item->codes + (size_t)i * HRC_NQ;
+        corpus_encode(codes, clip_frame(c, i), &item->entry, lo, hi);
+        corpus_decode(clip_frame(c, i), codes, &item->entry, lo, hi);
+    }
+    return HRC_OK;
+}
+
+static hrc_status measure(corpus_item *item, double keypoint_error, hrc_error *err)
+{
+    quality q;
+    corpus_quality *kept = &item->entry.quality;
+    TRY(quality_measure(&q, &item->motion, err));
+#define KEEP_FIGURE(member, from, key) kept->member = q.from;
+    CORPUS_FIGURES(KEEP_FIGURE)
+#undef KEEP_FIGURE
+    kept->keypoint_error = keypoint_error;
+    kept->verdict = q.verdict;
+    if (q.verdict == QUALITY_BAD) return fail(err, HRC_EINVAL, "%s: %s", item->motion.name, q.reasons[0]);
+    return phases_find(&item->memory, &item->entry.phases, &item->entry.nphases, &item->motion, err);
+}
+
+static hrc_status fill_entry(corpus_item *item, const char *description, hrc_error *err)
+{
+    corpus_entry *e = &item->entry;
+    const clip *c = &item->motion;
+    const char *from[] = {c->name, c->category, c->source, c->licence, description};
+    const char **to[] = {&e->name, &e->category, &e->source, &e->licence, &e->description};
+    for (int i = 0; i < COUNT(from); i++) {
+        *to[i] = arena_strdup(&item->memory, from[i]);
+        if (!*to[i]) return fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
+    }
+    e->n = c->n;
+    return HRC_OK;
+}
+
+hrc_status corpus_admit(corpus_item *out, const clip *c, const char *description, double keypoint_error,
+                        hrc_error *err)
+{
+    *out = (corpus_item){0};
+    if (c->n / c->fps < SHORTEST_SECONDS)
+        return fail(err, HRC_EINVAL, "%s: lasts %.2f s, expected at least %g", c->name, c->n / c->fps,
+                    SHORTEST_SECONDS);
+    hrc_status status = clip_resample(&out->motion, c, CORPUS_FPS, err);
+    if (status >= 0) status = fill_entry(out, description, err);
+    if (status >= 0) status = encode_clip(out, err);
+    if (status >= 0) status = measure(out, keypoint_error, err);
+    if (status < 0) corpus_item_free(out);
+    return status;
+}
+
+void corpus_item_free(corpus_item *item)
+{
+    clip_free(&item->motion);
+    arena_free(&item->memory);
+    *item = (corpus_item){0};
+}
+
+/* ---- The file ---- */
+
+static json_t *entry_json(const corpus_entry *e)
+{
+    const corpus_quality *q = &e->quality;
+    json_t *figures = json_object(), *phases = json_array();
+#define FIGURE_JSON(member, from, key) json_object_set_new(figures, key, json_number(q->member));
+    CORPUS_FIGURES(FIGURE_JSON)
+#undef FIGURE_JSON
+    json_object_set_new(figures, "keypoint_error_m", json_number(q->keypoint_error));
+    json_object_set_new(figures, "verdict", json_string(quality_word(q->verdict)));
+    for (int i = 0; i < e->nphases; i++) {
+        const phase *p = &e->phases[i];
+        json_array_append_new(
+            phases, json_pack("[s,s,i,i]", phase_word(p->kind), posture_word(p->posture), p->first, p->last));
+    }
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o}", "name", e->name, "category",
+                     e->category, "description", e->description, "source", e->source, "licence", e->licence,
+                     "split", e->split == CORPUS_TRAIN ? "train" : "heldout", "frames", e->n, "phases",
+                     phases, "quality", figures);
+}
+
+/* NULL when out of memory or a text is not UTF-8; the caller frees it. */
+static char *clips_text(const corpus_item *items, int n)
+{
+    json_t *rows = json_array();
+    bool complete = true;
+    for (int i = 0; i < n; i++)
+        if (json_array_append_new(rows, entry_json(&items[i].entry)) < 0) complete = false;
+    char *text = complete ? json_dumps(rows, JSON_COMPACT | JSON_REAL_PRECISION(FIGURE_DIGITS)) : NULL;
+    json_decref(rows);
+    return text;
+}
+
+static char *left_out_text(const corpus_left_out *left_out, int n)
+{
+    json_t *rows = json_array();
+    bool complete = true;
+    for (int i = 0; i < n; i++)
+        if (json_array_append_new(
+                rows, json_pack("{s:s, s:s}", "name", left_out[i].name, "reason", left_out[i].reason)) < 0)
+            complete = false;
+    char *text = complete ? json_dumps(rows, JSON_COMPACT) : NULL;
+    json_decref(rows);
+    return text;
+}
+
+/* Everything that goes into the tensors. */
+typedef struct {
+    arena memory;
+    int64_t nframes;
+    int16_t *frames;
+    int32_t *first;
+    double *origin, *step;
+    double lo[HRC_JOINTS], hi[HRC_JOINTS];
+} columns;
+
+static hrc_status fill_columns(columns *t, const char *path, const corpus_item *items, int n, hrc_error *err)
+{
+    for (int i = 0; i < n; i++) t->nframes += items[i].entry.n;
+    if (t->nframes > INT32_MAX) return fail(err, HRC_EINVAL, "%s: more than %d frames", path, INT32_MAX);
+    t->frames = ARENA_NEW(&t->memory, int16_t, (size_t)t->nframes * HRC_NQ);
+    t->first = ARENA_NEW(&t->memory, int32_t, n);
+    t->origin = ARENA_NEW(&t->memory, double, 3 * (size_t)n);
+    t->step = ARENA_NEW(&t->memory, double, 3 * (size_t)n);
+    if (!t->frames || !t->first || !t->origin || !t->step)
+        return fail(err, HRC_ENOMEM, "%s: out of memory for %lld frames", path, (long long)t->nframes);
+    joint_ranges(t->lo, t->hi);
+    int32_t begin = 0;
+    for (int i = 0; i < n; i++) {
+        const corpus_entry *e = &items[i].entry;
+        t->first[i] = begin;
+        memcpy(t->frames + (size_t)begin * HRC_NQ, items[i].codes, (size_t)e->n * HRC_NQ * sizeof(int16_t));
+        memcpy(t->origin + 3 * i, e->origin, sizeof e->origin);
+        memcpy(t->step + 3 * i, e->step, sizeof e->step);
+        begin += e->n;
+    }
+    return HRC_OK;
+}
+
+static hrc_status write_file(const char *path, const columns *t, int n, const tensor_meta *meta, int nmeta,
+                             hrc_error *err)
+{
+    /* The widest type first, so that every tensor is aligned to its numbers. */
+    const tensor tensors[] = {
+        {"origin", DT_F64, 2, {n, 3}, 3 * (int64_t)n, t->origin},
+        {"step", DT_F64, 2, {n, 3}, 3 * (int64_t)n, t->step},
+        {"joint_lo", DT_F64, 1, {HRC_JOINTS}, HRC_JOINTS, t->lo},
+        {"joint_hi", DT_F64, 1, {HRC_JOINTS}, HRC_JOINTS, t->hi},
+        {"first", DT_I32, 1, {n}, n, t->first},
+        {"frames", DT_I16, 2, {t->nframes, HRC_NQ}, t->nframes * HRC_NQ, t->frames},
+    };
+    return tensorfile_write(path, tensors, COUNT(tensors), meta, nmeta, err);
+}
+
+static hrc_status check_names(const char *path, const corpus_item *items, int n, hrc_error *err)
+{
+    if (n < 1) return fail(err, HRC_EINVAL, "%s: no clips to write", path);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(items[i].entry.name, items[k].entry.name) == 0)
+                return fail(err, HRC_EINVAL, "%s: two clips are called \"%.80s\"", path, items[i].entry.name);
+    return HRC_OK;
+}
+
+hrc_status corpus_write(const char *path, const corpus_item *items, int n, const corpus_left_out *left_out,
+                        int nleft_out, const tensor_meta *meta, int nmeta, hrc_error *err)
+{
+    char joints[CORPUS_JOINT_NAMES], *clips = NULL, *out = NULL;
+    columns t = {0};
+    TRY(check_names(path, items, n, err));
+    corpus_joint_names(joints);
+    hrc_status status = fill_columns(&t, path, items, n, err);
+    tensor_meta *all = ARENA_NEW(&t.memory, tensor_meta, nmeta + 5);
+    if (status >= 0) {
+        clips = clips_text(items, n);
+        out = left_out_text(left_out, nleft_out);
+        if (!clips || !out || !all)
+            status = fail(err, HRC_ENOMEM,
+                          "%s: cannot describe the clips (out of memory, or a text is not UTF-8)", path);
+    }
+    if (status >= 0) {
+        all[0] = (tensor_meta){"format", CORPUS_FORMAT};
+        all[1] = (tensor_meta){"fps", "50"};
+        for (int i = 0; i < nmeta; i++) all[2 + i] = meta[i];
+        all[2 + nmeta] = (tensor_meta){"joint_names", joints};
+        all[3 + nmeta] = (tensor_meta){"left_out", out};
+        all[4 + nmeta] = (tensor_meta){"clips", clips};
+        status = write_file(path, &t, n, all, nmeta + 5, err);
+    }
+    free(clips);
+    free(out);
+    arena_free(&t.memory);
+    return status;
+}

@@ -1,0 +1,168 @@
+#include "motion/phases.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/rot.h"
+#include "robot/capsules.h"
+
+#define DOWN_HEIGHT 0.45
+#define STAND_HEIGHT 0.62
+#define UPRIGHT 0.5          /* cosine of 60 degrees */
+#define CONTACT 0.06         /* m: retargeted bodies hover a little, or sink in */
+#define SIT_HEIGHT 0.33      /* the pelvis of an upright trunk that sits; on its knees it is higher */
+#define CRAWL_HEIGHT 0.28    /* the pelvis of a trunk that faces down and is not lying on it */
+#define SHORTEST_POSTURE 0.3 /* s */
+#define SHORTEST_DOWN 0.1    /* s */
+#define ARM_LINK 16          /* links from here on are arms */
+
+const char *phase_word(phase_kind kind)
+{
+    static const char *const WORDS[] = {
+#define PHASE_WORD(name, word) word,
+        PHASE_LIST(PHASE_WORD)
+#undef PHASE_WORD
+    };
+    return WORDS[kind];
+}
+
+const char *posture_word(phase_posture posture)
+{
+    static const char *const WORDS[] = {
+#define POSTURE_WORD(name, word) word,
+        POSTURE_LIST(POSTURE_WORD)
+#undef POSTURE_WORD
+    };
+    return WORDS[posture];
+}
+
+int phase_from_word(const char *word)
+{
+    for (int i = 0; i < PHASE_KINDS; i++)
+        if (strcmp(phase_word((phase_kind)i), word) == 0) return i;
+    return -1;
+}
+
+int posture_from_word(const char *word)
+{
+    for (int i = 0; i < POSTURES; i++)
+        if (strcmp(posture_word((phase_posture)i), word) == 0) return i;
+    return -1;
+}
+
+/* What one frame says by itself. */
+typedef struct {
+    bool down, stands;
+    phase_posture posture; /* as if it were down */
+} sight;
+
+/* Lowest point of trunk and legs, without feet and arms. */
+static double lowest_of_body(const fk_pose *pose)
+{
+    capsule c[G1_GEOMS];
+    capsules_place(c, pose);
+    double low = INFINITY;
+    for (int i = 0; i < CAPSULE_LEFT_FOOT; i++)
+        if (c[i].link < ARM_LINK) low = fmin(low, capsules_lowest(c, i, 1).z);
+    return low;
+}
+
+/* trunk: the world's up in the frame of the torso (x forward, y left, z to the head). */
+static phase_posture posture_of(const double trunk[3], double height)
+{
+    if (trunk[2] > UPRIGHT) return height < SIT_HEIGHT ? POSTURE_SIT : POSTURE_KNEEL;
+    if (fabs(trunk[1]) > fabs(trunk[0])) return trunk[1] > 0 ? POSTURE_SIDE_RIGHT : POSTURE_SIDE_LEFT;
+    if (trunk[0] > 0) return POSTURE_SUPINE;
+    return height > CRAWL_HEIGHT ? POSTURE_CRAWL : POSTURE_PRONE;
+}
+
+static sight look(const float *frame)
+{
+    const double UP[3] = {0, 0, 1};
+    double qpos[HRC_NQ], pelvis[3], trunk[3];
+    fk_pose pose;
+    for (int k = 0; k < HRC_NQ; k++) qpos[k] = frame[k];
+    fk(&pose, qpos);
+    quat_rotate_inv(pelvis, pose.quat[G1_PELVIS], UP);
+    quat_rotate_inv(trunk, pose.quat[G1_TORSO], UP);
+    double height = qpos[2];
+    sight s = {.stands = height > STAND_HEIGHT && pelvis[2] > UPRIGHT, .posture = posture_of(trunk, height)};
+    if (height < DOWN_HEIGHT) s.down = pelvis[2] < UPRIGHT || lowest_of_body(&pose) < CONTACT;
+    return s;
+}
+
+/* A posture that lasts too short becomes the one before it (at the start: the one after). */
+static void smooth_postures(sight *s, int first, int last, int shortest)
+{
+    for (int i = first, next; i <= last; i = next) {
+        for (next = i + 1; next <= last && s[next].posture == s[i].posture;) next++;
+        if (next - i >= shortest || (i == first && next > last)) continue;
+        phase_posture other = i > first ? s[i - 1].posture : s[next].posture;
+        for (int k = i; k < next; k++) s[k].posture = other;
+        if (i == first) next = first; /* look again at the grown run */
+    }
+}
+
+static void push(phase *out, int *n, phase_kind kind, phase_posture posture, int first, int last)
+{
+    if (first > last) return;
+    if (*n && out[*n - 1].kind == kind && out[*n - 1].posture == posture)
+        out[*n - 1].last = last; /* two runs that smoothing has made one */
+    else
+        out[(*n)++] = (phase){kind, posture, first, last};
+}
+
+/* One stay on the ground, frames down .. up; free is the first frame not in a phase yet. */
+static int push_episode(phase *out, int *n, sight *s, int frames, int free, int down, int up, int shortest)
+{
+    int stood = down - 1, rises = up + 1;
+    while (stood >= free && !s[stood].stands) stood--;
+    while (rises < frames && !s[rises].stands) rises++;
+    push(out, n, PHASE_STANDING, POSTURE_NONE, free, stood);
+    push(out, n, PHASE_FALLING, POSTURE_NONE, stood + 1 > free ? stood + 1 : free, down - 1);
+    smooth_postures(s, down, up, shortest);
+    for (int i = down, next; i <= up; i = next) {
+        for (next = i + 1; next <= up && s[next].posture == s[i].posture;) next++;
+        push(out, n, PHASE_DOWN, s[i].posture, i, next - 1);
+    }
+    push(out, n, PHASE_GETTING_UP, POSTURE_NONE, up + 1, rises - 1);
+    return rises;
+}
+
+/* Runs of `down` shorter than that are a knee that brushes the floor. */
+static void drop_short_downs(sight *s, int n, int shortest)
+{
+    for (int i = 0, next; i < n; i = next) {
+        for (next = i + 1; next < n && s[next].down == s[i].down;) next++;
+        if (s[i].down && next - i < shortest)
+            for (int k = i; k < next; k++) s[k].down = false;
+    }
+}
+
+hrc_status phases_find(arena *memory, phase **out, int *n, const clip *c, hrc_error *err)
+{
+    arena scratch = {0};
+    sight *s = ARENA_NEW(&scratch, sight, c->n);
+    /* Every phase but the last ends where a new one begins, so there are at most as many as frames. */
+    phase *all = ARENA_NEW(&scratch, phase, c->n);
+    *out = NULL;
+    *n = 0;
+    if (s && all) {
+        for (int i = 0; i < c->n; i++) s[i] = look(clip_frame(c, i));
+        drop_short_downs(s, c->n, (int)ceil(SHORTEST_DOWN * c->fps));
+        int free = 0, shortest = (int)ceil(SHORTEST_POSTURE * c->fps);
+        for (int i = 0; i < c->n; i++) {
+            if (!s[i].down) continue;
+            int up = i;
+            for (int k = i; k < c->n && !s[k].stands; k++)
+                if (s[k].down) up = k;
+            i = free = push_episode(all, n, s, c->n, free, i, up, shortest);
+        }
+        push(all, n, PHASE_STANDING, POSTURE_NONE, free, c->n - 1);
+        *out = ARENA_NEW(memory, phase, *n);
+        if (*out) memcpy(*out, all, (size_t)*n * sizeof **out);
+    }
+    arena_free(&scratch);
+    return *out ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
+}
