@@ -25,7 +25,7 @@ TEST_OBJ  = $(call objects,$(wildcard test/*.c))
 APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lm
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
-.PHONY: all demo test asan tsan fuzz bench install format format-check assets clean help
+.PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets clean help
 
 all: $(BUILD)/heracles $(BUILD)/libheracles.a $(BUILD)/libheracles.so
 
@@ -44,6 +44,21 @@ asan:
 
 tsan:
 	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-tsan SANITIZE=thread CFLAGS="-O1 -g" TEST=pool,sim
+
+# Each parser against its fuzzer, starting from the files of its kind in test/data.
+FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors config:ini
+FUZZ_SECONDS ?= 60
+fuzz: $(BUILD)/.packages-fuzz
+	@$(MAKE) --no-print-directory fuzz-run BUILD=$(BUILD)-fuzz CC=clang \
+	    SANITIZE=fuzzer-no-link,address,undefined CFLAGS="-O1 -g -Wno-pass-failed"
+fuzz-run: $(foreach f,$(FUZZ),$(BUILD)/fuzz-$(word 1,$(subst :, ,$(f))))
+	@set -e; for f in $(FUZZ); do name=$${f%:*}; mkdir -p $(BUILD)/corpus-$$name; \
+	    cp test/data/*.$${f#*:} $(BUILD)/corpus-$$name/; echo "fuzz: $$name, $(FUZZ_SECONDS) s"; \
+	    $(BUILD)/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -verbosity=0 \
+	        -print_final_stats=1 -artifact_prefix=$(BUILD)/found-$$name- $(BUILD)/corpus-$$name; done
+.SECONDARY: $(call objects,$(wildcard test/fuzz/*.c))
+$(BUILD)/fuzz-%: $(BUILD)/test/fuzz/%.o $(call objects,$(call sources,motion)) $(LIB_OBJ)
+	$(CC) $(FLAGS) -fsanitize=fuzzer $^ -o $@ -lzip -ljansson -lm
 
 bench: all
 	$(BUILD)/heracles bench sim
@@ -88,7 +103,7 @@ install: all
 	ln -sf libheracles.so.0 $(DESTDIR)$(prefix)/lib/libheracles.so
 	sed 's|@prefix@|$(prefix)|' tools/heracles.pc.in > $(DESTDIR)$(prefix)/lib/pkgconfig/heracles.pc
 
-FORMATTED = $(wildcard include/*.h src/*/*.[ch] src/*/*.inc test/*.[ch] test/fuzz/*.c examples/*.c)
+FORMATTED = $(wildcard include/*.h src/*/*.[ch] src/*/*.inc test/*.[ch] test/fuzz/*.[ch] examples/*.c)
 format:
 	clang-format -i $(FORMATTED)
 format-check:
@@ -97,4 +112,4 @@ format-check:
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang
 
--include $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(APP_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(wildcard $(BUILD)/test/fuzz/*.d)

@@ -87,6 +87,19 @@ static void test_broken(void)
     for (int i = 0; i < COUNT(CASES); i++) check_broken(&CASES[i]);
 }
 
+/* Made by another program (test/data/make_fixtures.py). */
+static void test_python(void)
+{
+    hrc_error err;
+    clip c, wanted;
+    synthetic_turn(&wanted, 3, 50);
+    ENSURE_OK(clip_load(&c, "test/data/turn.safetensors", NULL, NULL, &err));
+    ENSURE_NEAR(clip_distance(&c, &wanted), 0, 1e-6);
+    ENSURE(c.fps == 50 && !strcmp(c.name, "turn"));
+    clip_free(&c);
+    clip_free(&wanted);
+}
+
 static void test_truncated(void)
 {
     hrc_error err;
@@ -120,5 +133,6 @@ static void test_huge(void)
     ENSURE(strstr(err.text, "2160000000"));
 }
 
-TEST_TABLE({"clipfile.round_trip", test_round_trip}, {"clipfile.broken", test_broken},
-           {"clipfile.truncated", test_truncated}, {"clipfile.huge", test_huge})
+TEST_TABLE({"clipfile.round_trip", test_round_trip}, {"clipfile.python", test_python},
+           {"clipfile.broken", test_broken}, {"clipfile.truncated", test_truncated},
+           {"clipfile.huge", test_huge})

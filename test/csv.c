@@ -97,7 +97,8 @@ static void test_fps(void)
     clip_free(&c);
 }
 
-/* Files as other programs write them: CR LF, blanks after commas, no newline or several at the end. */
+/* Files as other programs write them: byte order mark, CR LF, blanks after commas, no newline or several at
+ * the end. */
 static void test_dialects(void)
 {
     hrc_error err;
@@ -105,6 +106,7 @@ static void test_dialects(void)
     synthetic_turn(&c, 60, 30);
     char *text = csv_text(&c, true), *other = malloc(3 * strlen(text)), *at = other;
     ENSURE(other);
+    at = stpcpy(at, "\xef\xbb\xbf");
     for (const char *p = text; *p; p++) {
         if (*p == '\n') *at++ = '\r';
         *at++ = *p;
@@ -238,6 +240,19 @@ static void test_save(void)
     clip_free(&c);
 }
 
+/* Made by NumPy (test/data/make_fixtures.py). */
+static void test_numpy(void)
+{
+    hrc_error err;
+    clip c, wanted;
+    clip_options options = {.fps = 50, .quat = "xyzw"};
+    synthetic_turn(&wanted, 3, 50);
+    ENSURE_OK(clip_load(&c, "test/data/turn.csv", &options, NULL, &err));
+    ENSURE_NEAR(clip_distance(&c, &wanted), 0, 1e-6);
+    clip_free(&c);
+    clip_free(&wanted);
+}
+
 /* Public sets, all x,y,z,w: the evidence must decide every one, also when it is stored w first. */
 static void test_public_sets(void)
 {
@@ -262,4 +277,4 @@ static void test_public_sets(void)
 TEST_TABLE({"csv.both_orders", test_both_orders}, {"csv.ambiguous", test_ambiguous}, {"csv.fps", test_fps},
            {"csv.dialects", test_dialects}, {"csv.bad_lines", test_bad_lines},
            {"csv.bad_files", test_bad_files}, {"csv.truncated", test_truncated}, {"csv.save", test_save},
-           {"csv.public_sets", test_public_sets})
+           {"csv.numpy", test_numpy}, {"csv.public_sets", test_public_sets})

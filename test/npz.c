@@ -177,6 +177,21 @@ static void test_quat_last(void)
     clip_free(&wanted);
 }
 
+/* All joints at zero: no evidence for an order, and no need of one. */
+static void test_zero_pose(void)
+{
+    hrc_error err;
+    clip c, back;
+    synthetic_turn(&c, FRAMES, 50);
+    for (int i = 0; i < FRAMES; i++)
+        for (int k = 7; k < HRC_NQ; k++) clip_frame(&c, i)[k] = 0;
+    ENSURE_OK(clip_save(&c, test_path("zero.npz"), &err));
+    ENSURE_OK(clip_load(&back, test_path("zero.npz"), NULL, NULL, &err));
+    ENSURE(clip_distance(&c, &back) == 0);
+    clip_free(&back);
+    clip_free(&c);
+}
+
 /* Made by NumPy itself (test/data/make_fixtures.py). */
 static void test_numpy(void)
 {
@@ -497,6 +512,6 @@ static void test_matrix(void)
 }
 
 TEST_TABLE({"npz.round_trip", test_round_trip}, {"npz.velocities", test_velocities},
-           {"npz.orders", test_orders}, {"npz.quat_last", test_quat_last}, {"npz.numpy", test_numpy},
-           {"npz.read_by_numpy", test_read_by_numpy}, {"npz.broken", test_broken},
+           {"npz.orders", test_orders}, {"npz.quat_last", test_quat_last}, {"npz.zero_pose", test_zero_pose},
+           {"npz.numpy", test_numpy}, {"npz.read_by_numpy", test_read_by_numpy}, {"npz.broken", test_broken},
            {"npz.damaged", test_damaged}, {"npz.huge", test_huge}, {"npz.matrix", test_matrix})

@@ -38,6 +38,14 @@ void file_unmap(file_view *view)
     *view = (file_view){0};
 }
 
+void file_stem(char *out, size_t size, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(out, size, "%s", slash ? slash + 1 : path);
+    char *ending = strrchr(out, '.');
+    if (ending && ending != out) *ending = 0; /* a name may begin with a dot */
+}
+
 static int write_all(int fd, const char *data, size_t size)
 {
     while (size > 0) {

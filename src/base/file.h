@@ -12,6 +12,8 @@ typedef struct {
 hrc_status file_map(const char *path, file_view *view, hrc_error *err);
 void file_unmap(file_view *view);
 
+void file_stem(char *out, size_t size, const char *path); /* name without folder and ending, cut to size */
+
 /* Several pieces, one after the other, into a temporary file beside `path`; fsync; rename. */
 typedef struct {
     const void *data;

@@ -117,8 +117,10 @@ static char *take_bytes(zip_source_t *source, size_t *size)
     return NULL;
 }
 
-hrc_status archive_write(const char *path, const archive_member *members, int n, bool deflate, hrc_error *err)
+hrc_status archive_pack(char **bytes, size_t *size, const char *path, const archive_member *members, int n,
+                        bool deflate, hrc_error *err)
 {
+    *bytes = NULL;
     zip_source_t *buffer = zip_source_buffer_create(NULL, 0, 0, NULL);
     zip_t *zip = buffer ? zip_open_from_source(buffer, ZIP_TRUNCATE, NULL) : NULL;
     if (!zip) {
@@ -128,15 +130,19 @@ hrc_status archive_write(const char *path, const archive_member *members, int n,
     zip_source_keep(buffer); /* zip_close lets go of it once; its bytes are wanted after that */
     bool good = true;
     for (int i = 0; i < n && good; i++) good = add_member(zip, &members[i], deflate);
-    if (!good || zip_close(zip) != 0) {
+    if (!good || zip_close(zip) != 0)
         zip_discard(zip);
-        zip_source_free(buffer);
-        return fail(err, HRC_ENOMEM, "%s: cannot build the archive: out of memory", path);
-    }
-    size_t size = 0;
-    char *bytes = take_bytes(buffer, &size);
+    else
+        *bytes = take_bytes(buffer, size);
     zip_source_free(buffer);
-    if (!bytes) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    return *bytes ? HRC_OK : fail(err, HRC_ENOMEM, "%s: cannot build the archive: out of memory", path);
+}
+
+hrc_status archive_write(const char *path, const archive_member *members, int n, bool deflate, hrc_error *err)
+{
+    char *bytes;
+    size_t size = 0;
+    TRY(archive_pack(&bytes, &size, path, members, n, deflate, err));
     file_piece piece = {bytes, size};
     hrc_status status = file_write(path, &piece, 1, err);
     free(bytes);

@@ -25,7 +25,9 @@ typedef struct {
     size_t size;
 } archive_member;
 
-/* Equal members give equal bytes: all carry one fixed date. */
+/* Equal members give equal bytes: all carry one fixed date. The caller frees *bytes. */
+hrc_status archive_pack(char **bytes, size_t *size, const char *path, const archive_member *members, int n,
+                        bool deflate, hrc_error *err);
 hrc_status archive_write(const char *path, const archive_member *members, int n, bool deflate,
                          hrc_error *err);
 

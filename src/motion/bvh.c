@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -224,13 +223,11 @@ static hrc_status parse_values(text *t, bvh *b)
 
 static hrc_status parse_all(text *t, bvh *b)
 {
-    const char *slash = strrchr(t->path, '/'), *base = slash ? slash + 1 : t->path, *dot = strrchr(base, '.');
-    size_t n = dot && dot != base ? (size_t)(dot - base) : strlen(base);
-    char *name = arena_alloc(&b->memory, n + 1, 1);
+    char name[256];
+    file_stem(name, sizeof name, t->path);
+    b->name = arena_strdup(&b->memory, name);
     b->joints = ARENA_NEW(&b->memory, bvh_joint, MAX_JOINTS);
-    if (!name || !b->joints) return fail(t->err, HRC_ENOMEM, "%s: out of memory", t->path);
-    memcpy(name, base, n);
-    b->name = name;
+    if (!b->name || !b->joints) return fail(t->err, HRC_ENOMEM, "%s: out of memory", t->path);
     TRY(parse_hierarchy(t, b));
     TRY(parse_rate(t, b));
     return parse_values(t, b);

@@ -101,10 +101,7 @@ hrc_status clip_save(const clip *c, const char *path, hrc_error *err)
 
 hrc_status clip_create_for(clip *c, int n, double fps, const char *path, hrc_error *err)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     char name[256];
-    snprintf(name, sizeof name, "%s", base);
-    char *ending = strrchr(name, '.');
-    if (ending && ending != name) *ending = 0;
+    file_stem(name, sizeof name, path);
     return clip_create(c, n, fps, name, err);
 }

@@ -253,9 +253,13 @@ static double residual_of(const motion *m, const reading *r)
     return sum / count;
 }
 
-/* The best readings: of all, of those with the other joint order, of those with the other quaternion. */
-static void try_readings(reading *best, double *other_joints, double *other_quat, const motion *m,
-                         const char *forced)
+/* The best reading, and how far the best with the other order of joints and of the quaternion miss (m). */
+typedef struct {
+    reading best;
+    double other_joints, other_quat;
+} evidence;
+
+static evidence gather_evidence(const motion *m, const char *forced)
 {
     reading all[8];
     int n = 0;
@@ -268,14 +272,27 @@ static void try_readings(reading *best, double *other_joints, double *other_quat
         r.residual = residual_of(m, &r);
         all[n++] = r;
     }
-    *best = all[0];
+    evidence e = {all[0], INFINITY, INFINITY};
     for (int i = 1; i < n; i++)
-        if (all[i].residual < best->residual) *best = all[i];
-    *other_joints = *other_quat = INFINITY;
+        if (all[i].residual < e.best.residual) e.best = all[i];
     for (int i = 0; i < n; i++) {
-        if (all[i].joints != best->joints) *other_joints = fmin(*other_joints, all[i].residual);
-        if (all[i].xyzw != best->xyzw) *other_quat = fmin(*other_quat, all[i].residual);
+        if (all[i].joints != e.best.joints) e.other_joints = fmin(e.other_joints, all[i].residual);
+        if (all[i].xyzw != e.best.xyzw) e.other_quat = fmin(e.other_quat, all[i].residual);
     }
+    return e;
+}
+
+/* Where both orders give the same angles, it does not matter which it is. */
+static bool orders_agree(const motion *m)
+{
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < HRC_JOINTS; k++) {
+            int64_t row = (int64_t)i * m->columns + m->root;
+            double a = npy_number(&m->joint_pos, row + m->joint[ORDER_MUJOCO][k]);
+            double b = npy_number(&m->joint_pos, row + m->joint[ORDER_ISAAC][k]);
+            if (fabs(a - b) > 1e-4) return false;
+        }
+    return true;
 }
 
 static bool clearly_worse(double other, double best)
@@ -283,53 +300,57 @@ static bool clearly_worse(double other, double best)
     return other > RATIO * best + MARGIN;
 }
 
-static hrc_status settle(reading *r, const motion *m, const clip_options *options, clip_decisions *why,
-                         hrc_error *err)
+static const char *other_order(order o)
 {
-    double joints, quat;
-    if (options->quat && strcmp(options->quat, "xyzw") && strcmp(options->quat, "wxyz"))
-        return fail(err, HRC_EINVAL, "%s: quaternion order \"%.20s\", expected wxyz or xyzw", m->path,
-                    options->quat);
-    try_readings(r, &joints, &quat, m, options->quat);
-    const char *name = ORDER_NAME[r->joints], *other = ORDER_NAME[!r->joints];
-    double mm = 1e3 * r->residual;
-    if (!(r->residual <= FITS)) {
-        if (m->named_joints)
-            return fail(err, HRC_EFORMAT,
-                        "%s: joint_pos does not fit body_pos_w: forward kinematics of the G1 misses the "
-                        "bodies by %.0f mm, expected at most %.0f",
-                        m->path, mm, 1e3 * FITS);
+    return ORDER_NAME[o == ORDER_MUJOCO ? ORDER_ISAAC : ORDER_MUJOCO];
+}
+
+/* Refuse what fits nothing, or two things. */
+static hrc_status judge(const evidence *e, const motion *m, bool quat_forced, hrc_error *err)
+{
+    const char *name = ORDER_NAME[e->best.joints], *other = other_order(e->best.joints);
+    double best = e->best.residual;
+    if (!(best <= FITS) && m->named_joints)
+        return fail(err, HRC_EFORMAT,
+                    "%s: joint_pos does not fit body_pos_w: forward kinematics of the G1 misses the bodies "
+                    "by %.0f mm, expected at most %.0f",
+                    m->path, 1e3 * best, 1e3 * FITS);
+    if (!(best <= FITS))
         return fail(err, HRC_EFORMAT,
                     "%s: joint_pos fits body_pos_w in no joint order: forward kinematics of the G1 misses "
                     "the bodies by %.0f mm in %s and by %.0f mm in %s, expected at most %.0f",
-                    m->path, mm, name, 1e3 * joints, other, 1e3 * FITS);
-    }
-    if (!m->named_joints && !clearly_worse(joints, r->residual))
+                    m->path, 1e3 * best, name, 1e3 * e->other_joints, other, 1e3 * FITS);
+    if (!m->named_joints && !clearly_worse(e->other_joints, best) && !orders_agree(m))
         return fail(err, HRC_EFORMAT,
                     "%s: cannot tell the joint order: forward kinematics misses the bodies by %.1f mm in %s "
                     "and by %.1f mm in %s",
-                    m->path, mm, name, 1e3 * joints, other);
-    if (!options->quat && !clearly_worse(quat, r->residual))
+                    m->path, 1e3 * best, name, 1e3 * e->other_joints, other);
+    if (!quat_forced && !clearly_worse(e->other_quat, best))
         return fail(err, HRC_EFORMAT,
                     "%s: cannot tell the order of the quaternion: forward kinematics misses the bodies by "
                     "%.1f mm and %.1f mm; say --quat wxyz or --quat xyzw",
-                    m->path, mm, 1e3 * quat);
+                    m->path, 1e3 * best, 1e3 * e->other_quat);
+    return HRC_OK;
+}
+
+static void explain(clip_decisions *why, const evidence *e, const motion *m, bool quat_forced)
+{
+    double mm = 1e3 * e->best.residual;
+    const char *quat = e->best.xyzw ? "x,y,z,w" : "w,x,y,z";
     if (m->named_joints)
         snprintf(why->joints, sizeof why->joints,
                  "by the names in the file; forward kinematics meets its bodies within %.1f mm", mm);
     else
-        snprintf(
-            why->joints, sizeof why->joints,
-            "%s: forward kinematics meets the file's bodies within %.1f mm; in %s it misses them by %.0f mm",
-            name, mm, other, 1e3 * joints);
-    const char *quat_name = r->xyzw ? "x,y,z,w" : "w,x,y,z";
-    if (options->quat)
-        snprintf(why->quat, sizeof why->quat, "%s, as asked for", quat_name);
+        snprintf(why->joints, sizeof why->joints,
+                 "%s: forward kinematics meets the file's bodies within %.1f mm; in %s it misses them by "
+                 "%.1f mm",
+                 ORDER_NAME[e->best.joints], mm, other_order(e->best.joints), 1e3 * e->other_joints);
+    if (quat_forced)
+        snprintf(why->quat, sizeof why->quat, "%s, as asked for", quat);
     else
         snprintf(why->quat, sizeof why->quat,
-                 "%s: read so, forward kinematics is %.1f mm off the file's bodies; read otherwise, %.0f mm",
-                 quat_name, mm, 1e3 * quat);
-    return HRC_OK;
+                 "%s: read so, forward kinematics is %.1f mm off the file's bodies; read otherwise, %.1f mm",
+                 quat, mm, 1e3 * e->other_quat);
 }
 
 static hrc_status build_clip(clip *c, const motion *m, const clip_options *options, clip_decisions *why,
@@ -338,14 +359,18 @@ static hrc_status build_clip(clip *c, const motion *m, const clip_options *optio
     double fps = npy_number(&m->fps, 0);
     if (!(fps > 0 && fps <= 10000))
         return fail(err, HRC_EFORMAT, "%s: array \"fps\" is %g, expected a rate above 0", m->path, fps);
-    reading r;
-    TRY(settle(&r, m, options, why, err));
+    if (options->quat && strcmp(options->quat, "xyzw") && strcmp(options->quat, "wxyz"))
+        return fail(err, HRC_EINVAL, "%s: quaternion order \"%.20s\", expected wxyz or xyzw", m->path,
+                    options->quat);
+    evidence e = gather_evidence(m, options->quat);
+    TRY(judge(&e, m, options->quat != NULL, err));
     TRY(clip_create_for(c, m->n, options->fps > 0 ? options->fps : fps, m->path, err));
     for (int i = 0; i < m->n; i++) {
         double qpos[HRC_NQ];
-        frame_as(qpos, m, &r, i);
+        frame_as(qpos, m, &e.best, i);
         for (int k = 0; k < HRC_NQ; k++) clip_frame(c, i)[k] = (float)qpos[k];
     }
+    explain(why, &e, m, options->quat != NULL);
     snprintf(why->format, sizeof why->format, "NPZ, %s",
              m->root ? "root pose in joint_pos" : "BeyondMimic's keys");
     snprintf(why->fps, sizeof why->fps, options->fps > 0 ? "%g, as asked for" : "%g, from the file", c->fps);

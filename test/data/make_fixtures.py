@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes the .npz fixtures beside this script, with the real NumPy (Debian: python3-numpy).
+"""Writes the fixtures of motions beside this script, with the real NumPy (Debian: python3-numpy).
 
 The motion is test/synthetic.c's synthetic_turn, made by formula. Forward kinematics is done here a second
 time, with matrices, from the table of links in src/robot/g1.c.
@@ -7,9 +7,13 @@ time, with matrices, from the table of links in src/robot/g1.c.
                                                 in Fortran order, as NumPy makes them by taking columns
   beyondmimic_mujoco.npz   np.savez_compressed  MuJoCo's order, no names
   holosoma.npz             np.savez_compressed  float64, root pose in joint_pos, names, more bodies
+  turn.csv                 np.savetxt           3 frames, quaternion x,y,z,w
+  turn.safetensors         by hand              3 frames
 """
+import json
 import os
 import re
+import struct
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -111,3 +115,10 @@ np.savez_compressed(os.path.join(HERE, "holosoma.npz"), fps=np.array(float(FPS))
                     body_pos_w=body_pos, body_quat_w=body_quat, body_lin_vel_w=rates(body_pos),
                     body_ang_vel_w=np.zeros((N, 51, 3)), joint_names=np.array([names[k] for k in shuffled]),
                     body_names=np.array(bodies))
+
+np.savetxt(os.path.join(HERE, "turn.csv"), qpos[:3][:, [0, 1, 2, 4, 5, 6, 3, *range(7, 36)]], "%.9g", ",")
+header = json.dumps({"__metadata__": {"format": "heracles-clip", "name": "turn", "fps": str(FPS),
+                                      "joint_names": ",".join(names)},
+                     "qpos": {"dtype": "F32", "shape": [3, 36], "data_offsets": [0, 432]}}).encode()
+with open(os.path.join(HERE, "turn.safetensors"), "wb") as f:
+    f.write(struct.pack("<Q", len(header)) + header + qpos[:3].astype("<f4").tobytes())
