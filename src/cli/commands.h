@@ -5,5 +5,6 @@
 
 extern const command CMD_ROBOT;
 extern const command CMD_MOTION_INFO, CMD_MOTION_CONVERT, CMD_MOTION_CUT, CMD_MOTION_FIX;
+extern const command CMD_VIEW;
 
 #endif

@@ -1,0 +1,312 @@
+/* The replay page: items (motions, some with a reference) played on a Stage, with plots and deep links.
+ * The address keeps the moment: #item=0&t=1.25&play=0&ghost=1&follow=1&speed=1&view=azimuth,elevation,distance */
+'use strict';
+
+const NQ = 36;
+const ROBOT_COLOUR = '#e8a33d', GHOST_COLOUR = '#56b4ff';
+
+function bytesOf(base64) {
+    const text = atob(base64), bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    return bytes;
+}
+
+/* Frames (n, 36) as float32, or as uint16 steps between each channel's smallest and largest value. */
+function decodeFrames(packed) {
+    if (!packed) return null;
+    const bytes = bytesOf(packed.data);
+    if (packed.type === 'f32') return new Float32Array(bytes.buffer);
+    const steps = new Uint16Array(bytes.buffer), frames = new Float32Array(steps.length);
+    for (let i = 0; i < steps.length; i++)
+        frames[i] = packed.low[i % NQ] + steps[i] * packed.step[i % NQ];
+    return frames;
+}
+
+/* A motion: frames at a constant rate, read between frames (slerp is not needed at these angles). */
+class Motion {
+    constructor(frames, fps) {
+        this.frames = frames;
+        this.fps = fps;
+        this.n = frames.length / NQ;
+    }
+
+    pose(t, out) {
+        const at = Math.min(this.n - 1, Math.max(0, t * this.fps)), i = Math.floor(at), u = at - i;
+        const a = NQ * i, b = NQ * Math.min(this.n - 1, i + 1), f = this.frames;
+        for (let k = 0; k < NQ; k++) out[k] = f[a + k] + u * (f[b + k] - f[a + k]);
+        let dot = 0, norm = 0;
+        for (let k = 3; k < 7; k++) dot += f[a + k] * f[b + k];
+        if (dot < 0) for (let k = 3; k < 7; k++) out[k] = f[a + k] - u * (f[b + k] + f[a + k]);
+        for (let k = 3; k < 7; k++) norm += out[k] * out[k];
+        for (let k = 3; k < 7; k++) out[k] /= Math.sqrt(norm);
+        return out;
+    }
+
+    /* Which way the first frame faces: the twist of its root about the vertical. */
+    heading() {
+        return 2 * Math.atan2(this.frames[6], this.frames[3]);
+    }
+
+    channel(k) {
+        return Float32Array.from({length: this.n}, (_, i) => this.frames[NQ * i + k]);
+    }
+
+    /* L2 over the joints against another motion, frame by frame; a shorter one holds its last frame. */
+    jointError(other) {
+        return Float32Array.from({length: this.n}, (_, i) => {
+            const a = NQ * i, b = NQ * Math.min(i, other.n - 1);
+            let sum = 0;
+            for (let k = 7; k < NQ; k++) sum += (this.frames[a + k] - other.frames[b + k]) ** 2;
+            return Math.sqrt(sum);
+        });
+    }
+
+    /* Where a calm camera looks: the root averaged over a second about t. A function of t alone, so a deep
+     * link shows the same picture as playing up to it. */
+    centre(t, out) {
+        const from = Math.max(0, Math.round((t - 0.5) * this.fps));
+        const to = Math.min(this.n - 1, Math.round((t + 0.5) * this.fps));
+        out.set(0, 0, 0);
+        for (let i = from; i <= to; i++) {
+            out.x += this.frames[NQ * i];
+            out.y += this.frames[NQ * i + 1];
+            out.z += this.frames[NQ * i + 2];
+        }
+        out.multiplyScalar(1 / (to - from + 1));
+        out.z = 0.2 + 0.6 * out.z;
+        return out;
+    }
+}
+
+class Replay {
+    constructor(data) {
+        this.items = data.items;
+        this.speeds = [0.1, 0.25, 0.5, 1, 2, 4];
+        this.t = 0;
+        this.playing = this.ghostOn = this.following = true;
+        this.speed = 1;
+        this.pose = new Float32Array(NQ);
+        this.index = -1;
+        for (const name of ['play', 'step-back', 'step-on', 'speed', 'ghost', 'follow', 'time', 'frame', 'items', 'note'])
+            this[name.replace(/-(.)/, (_, c) => c.toUpperCase()) + 'Element'] = document.getElementById(name);
+        this.timeline = new Timeline(document.getElementById('timeline'), t => this.seek(t));
+        const plots = document.getElementById('plots');
+        this.plots = [new Plot(plots, 'Root height', 'm', t => this.seek(t)),
+                      new Plot(plots, 'Joint error', 'rad', t => this.seek(t))];
+        this.makeStage(data.robot);
+        this.makeItems();
+        this.listen();
+        this.readHash();
+        window.addEventListener('hashchange', () => this.readHash());
+    }
+
+    /* Without WebGL the page still shows time, plots and why there is no picture. */
+    makeStage(description) {
+        const container = document.getElementById('stage');
+        try {
+            this.stage = new Stage(container);
+        } catch (error) {
+            this.noteElement.hidden = false;
+            this.noteElement.textContent = 'This browser cannot show the 3D view: WebGL is not available (' +
+                error.message + '). The plots below still work.';
+            this.playing = false;
+            return;
+        }
+        this.robot = new Robot(description);
+        this.ghost = new Robot(description, {ghost: GHOST_COLOUR});
+        this.stage.add(this.robot.root);
+        this.stage.add(this.ghost.root);
+        this.stage.orbit.panned = () => this.setFollow(false);
+        this.stage.frame = elapsed => this.advance(elapsed);
+    }
+
+    makeItems() {
+        this.buttons = this.items.map((item, i) => {
+            const button = this.itemsElement.appendChild(document.createElement('button'));
+            button.type = 'button';
+            button.textContent = item.name;
+            button.title = item.name;
+            button.addEventListener('click', () => {
+                this.select(i);
+                this.seek(0);
+            });
+            return button;
+        });
+        if (this.items.length < 2) this.itemsElement.classList.add('single');
+    }
+
+    select(i) {
+        if (i === this.index) return;
+        this.index = i;
+        const item = this.items[i];
+        if (!item.motion) {
+            item.motion = new Motion(decodeFrames(item.qpos), item.fps);
+            const ref = decodeFrames(item.ref);
+            item.reference = ref ? new Motion(ref, item.fps) : null;
+        }
+        this.motion = item.motion;
+        this.reference = item.reference;
+        this.duration = (this.motion.n - 1) / item.fps;
+        document.title = item.name + ' – heracles replay';
+        this.buttons.forEach((button, k) => button.setAttribute('aria-pressed', k === i));
+        this.buttons[i].scrollIntoView({block: 'nearest', inline: 'nearest'});
+        this.timeline.set(this.duration, item.events);
+        const heights = [{label: 'robot', colour: ROBOT_COLOUR, values: this.motion.channel(2)}];
+        const errors = [];
+        if (this.reference) {
+            heights.unshift({label: 'reference', colour: GHOST_COLOUR, values: this.reference.channel(2)});
+            errors.push({label: '', colour: ROBOT_COLOUR, values: this.motion.jointError(this.reference)});
+        }
+        const common = {fps: item.fps, duration: Math.max(this.duration, 1e-9), events: item.events};
+        this.plots[0].set({series: heights, ...common});
+        this.plots[1].set({series: errors, ...common});
+        this.ghostElement.disabled = !this.reference;
+        if (this.stage) this.stage.orbit.azimuth = this.motion.heading() + 0.75;
+    }
+
+    listen() {
+        this.playElement.addEventListener('click', () => this.setPlaying(!this.playing));
+        this.stepBackElement.addEventListener('click', () => this.step(-1));
+        this.stepOnElement.addEventListener('click', () => this.step(1));
+        this.ghostElement.addEventListener('click', () => this.setGhost(!this.ghostOn));
+        this.followElement.addEventListener('click', () => this.setFollow(!this.following));
+        for (const speed of this.speeds) this.speedElement.add(new Option(speed + '×', speed));
+        this.speedElement.addEventListener('change', () => this.setSpeed(+this.speedElement.value));
+        const keys = {
+            ' ': () => this.setPlaying(!this.playing),
+            ArrowLeft: event => this.step(event.shiftKey ? -10 : -1),
+            ArrowRight: event => this.step(event.shiftKey ? 10 : 1),
+            Home: () => this.seek(0),
+            End: () => this.seek(this.duration),
+            g: () => this.setGhost(!this.ghostOn),
+            f: () => this.setFollow(!this.following),
+            '+': () => this.changeSpeed(1),
+            '-': () => this.changeSpeed(-1),
+        };
+        window.addEventListener('keydown', event => {
+            if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+            if (event.target === this.speedElement && event.key !== ' ') return;
+            event.preventDefault();
+            keys[event.key](event);
+        });
+        /* Buttons would take the space key as a click of their own. */
+        window.addEventListener('keyup', event => {
+            if (event.key === ' ') event.preventDefault();
+        });
+    }
+
+    /* ---- State, from the address and the controls. ---- */
+
+    readHash() {
+        const hash = new URLSearchParams(location.hash.slice(1));
+        const number = (key, fallback) => {
+            const x = parseFloat(hash.get(key));
+            return Number.isFinite(x) ? x : fallback;
+        };
+        const item = Math.round(number('item', Math.max(0, this.index)));
+        this.select(Math.min(this.items.length - 1, Math.max(0, item)));
+        this.t = Math.min(this.duration, Math.max(0, number('t', this.t)));
+        const view = (hash.get('view') || '').split(',').map(Number);
+        if (this.stage && view.length === 3 && view.every(Number.isFinite))
+            [this.stage.orbit.azimuth, this.stage.orbit.elevation, this.stage.orbit.distance] = view;
+        this.setSpeed(Math.min(4, Math.max(0.1, number('speed', this.speed))));
+        this.setGhost(number('ghost', this.ghostOn ? 1 : 0) !== 0);
+        this.setFollow(number('follow', this.following ? 1 : 0) !== 0);
+        this.setPlaying(number('play', this.playing ? 1 : 0) !== 0);
+    }
+
+    /* Only while paused: the address is a bookmark, not a clock. */
+    writeHash() {
+        if (this.playing) return;
+        const parts = ['item=' + this.index, 't=' + this.t.toFixed(3), 'play=0'];
+        if (!this.ghostOn) parts.push('ghost=0');
+        if (!this.following) parts.push('follow=0');
+        if (this.speed !== 1) parts.push('speed=' + this.speed);
+        if (this.stage) {
+            const {azimuth, elevation, distance} = this.stage.orbit;
+            parts.push('view=' + [azimuth, elevation, distance].map(x => x.toFixed(3)).join());
+        }
+        history.replaceState(null, '', '#' + parts.join('&'));
+    }
+
+    setPlaying(on) {
+        this.playing = on && !!this.stage;
+        if (this.playing && this.t >= this.duration) this.t = 0;
+        this.playElement.classList.toggle('playing', this.playing);
+        this.playElement.setAttribute('aria-label', this.playing ? 'pause' : 'play');
+        this.show();
+    }
+
+    setGhost(on) {
+        this.ghostOn = on;
+        this.ghostElement.setAttribute('aria-pressed', on);
+        this.show();
+    }
+
+    setFollow(on) {
+        this.following = on;
+        this.followElement.setAttribute('aria-pressed', on);
+        this.show();
+    }
+
+    setSpeed(speed) {
+        this.speed = speed;
+        if (!this.speeds.includes(speed)) {
+            this.speeds.push(speed);
+            this.speedElement.add(new Option(speed + '×', speed));
+        }
+        this.speedElement.value = String(speed);
+    }
+
+    changeSpeed(by) {
+        const sorted = [...this.speeds].sort((a, b) => a - b), at = sorted.indexOf(this.speed) + by;
+        if (sorted[at]) this.setSpeed(sorted[at]);
+    }
+
+    seek(t) {
+        this.t = Math.min(this.duration, Math.max(0, t));
+        this.show();
+    }
+
+    step(frames) {
+        this.playing = false;
+        const frame = Math.round(this.t * this.motion.fps) + frames;
+        this.t = Math.min(this.duration, Math.max(0, frame / this.motion.fps));
+        this.setPlaying(false);
+    }
+
+    /* ---- Pictures. ---- */
+
+    show() {
+        if (this.stage) this.stage.draw();
+        else this.showTime();
+        clearTimeout(this.hashTimer);
+        this.hashTimer = setTimeout(() => this.writeHash(), 300);
+    }
+
+    advance(elapsed) {
+        if (this.playing) {
+            this.t += elapsed * this.speed;
+            if (this.t >= this.duration) {
+                this.t = this.duration;
+                this.setPlaying(false);
+            }
+        }
+        this.robot.setPose(this.motion.pose(this.t, this.pose));
+        this.ghost.root.visible = this.ghostOn && this.reference !== null;
+        if (this.ghost.root.visible) this.ghost.setPose(this.reference.pose(this.t, this.pose));
+        if (this.following) this.motion.centre(this.t, this.stage.orbit.target);
+        this.showTime();
+        return this.playing;
+    }
+
+    showTime() {
+        this.timeline.show(this.t);
+        for (const plot of this.plots) plot.show(this.t);
+        this.timeElement.textContent = this.t.toFixed(2) + ' / ' + this.duration.toFixed(2) + ' s';
+        this.frameElement.textContent = 'frame ' + Math.round(this.t * this.motion.fps) + ' of ' +
+            (this.motion.n - 1) + ' at ' + +this.motion.fps.toFixed(3) + ' Hz';
+    }
+}
+
+window.replay = new Replay(JSON.parse(document.getElementById('data').textContent));

@@ -1,0 +1,17 @@
+/* Files of assets/ and three.js as bytes of the program; eval/embed.h declares them. */
+#define EMBED(name, file)                  \
+    .global embed_##name                   ; \
+    .hidden embed_##name                   ; \
+    .global embed_##name##_end             ; \
+    .hidden embed_##name##_end             ; \
+    embed_##name: .incbin file             ; \
+    embed_##name##_end: .byte 0
+
+    .section .rodata
+    EMBED(replay_html, "replay.html")
+    EMBED(viewer_css, "viewer.css")
+    EMBED(three_js, "three.min.js")
+    EMBED(viewer_js, "viewer.js")
+    EMBED(replay_js, "replay.js")
+
+    .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,23 @@
+/* The replay page: one HTML file that needs nothing else, with the robot, its motions and the viewer. */
+#ifndef HRC_EVAL_PAGE_H
+#define HRC_EVAL_PAGE_H
+
+#include "eval/rollout.h"
+
+/* Everything is borrowed. */
+typedef struct {
+    const char *name;
+    double fps;
+    int n;
+    const float *qpos; /* (n, HRC_NQ) */
+    int nref;
+    const float *ref; /* (nref, HRC_NQ) at the same rate, or NULL; after its end its last frame stays */
+    int nevents;
+    const rollout_event *events;
+} page_item;
+
+page_item page_item_of(const rollout *r);
+
+hrc_status page_write(const char *path, const page_item *items, int n, size_t *bytes, hrc_error *err);
+
+#endif

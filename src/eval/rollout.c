@@ -1,0 +1,216 @@
+#include "eval/rollout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/rot.h"
+#include "base/tensorfile.h"
+
+#define FORMAT "heracles-rollout"
+#define MAX_FRAMES 100000000
+
+hrc_status rollout_create(rollout *r, int n, double fps, const char *name, int arrays, int max_events,
+                          hrc_error *err)
+{
+    *r = (rollout){.fps = fps, .n = n};
+    if (n < 1 || n > MAX_FRAMES || !(fps > 0) || !isfinite(fps))
+        return fail(err, HRC_EINVAL, "rollout \"%.80s\": %d frames at %g Hz, expected at least 1 and a rate",
+                    name, n, fps);
+    r->name = arena_strdup(&r->memory, name);
+    r->qpos = ARENA_NEW(&r->memory, float, (size_t)n *HRC_NQ);
+    bool made = r->name && r->qpos;
+    if (arrays & ROLLOUT_REF) made &= (r->ref = ARENA_NEW(&r->memory, float, (size_t)n *HRC_NQ)) != NULL;
+    if (arrays & ROLLOUT_TARGET)
+        made &= (r->target = ARENA_NEW(&r->memory, float, (size_t)n *HRC_JOINTS)) != NULL;
+    if (arrays & ROLLOUT_TORQUE)
+        made &= (r->torque = ARENA_NEW(&r->memory, float, (size_t)n *HRC_JOINTS)) != NULL;
+    if (max_events > 0) made &= (r->events = ARENA_NEW(&r->memory, rollout_event, max_events)) != NULL;
+    if (made) return HRC_OK;
+    rollout_free(r);
+    return fail(err, HRC_ENOMEM, "rollout \"%.80s\": out of memory for %d frames", name, n);
+}
+
+void rollout_free(rollout *r)
+{
+    arena_free(&r->memory);
+    *r = (rollout){0};
+}
+
+static bool is_rollout(const tensorfile *file)
+{
+    const char *format = tensorfile_meta(file, "format");
+    return format && strcmp(format, FORMAT) == 0;
+}
+
+bool rollout_is_file(const char *path)
+{
+    tensorfile file;
+    if (tensorfile_open(&file, path, NULL) < 0) return false;
+    bool yes = is_rollout(&file);
+    tensorfile_close(&file);
+    return yes;
+}
+
+/* ---- Reading. ---- */
+
+static hrc_status need_meta(const tensorfile *file, const char *key, const char **value, hrc_error *err)
+{
+    *value = tensorfile_meta(file, key);
+    return *value ? HRC_OK : fail(err, HRC_EFORMAT, "%s: metadata \"%s\" is missing", file->path, key);
+}
+
+static hrc_status check_joint_names(const tensorfile *file, const char *text, hrc_error *err)
+{
+    const char *at = text;
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        size_t length = strcspn(at, ",");
+        if (length != strlen(G1_JOINT[i].name) || strncmp(at, G1_JOINT[i].name, length) != 0)
+            return fail(err, HRC_EFORMAT, "%s: joint %d is \"%.*s\", expected \"%s\"", file->path, i,
+                        (int)(length < 60 ? length : 60), at, G1_JOINT[i].name);
+        at += length + (at[length] == ',');
+    }
+    return *at ? fail(err, HRC_EFORMAT, "%s: joint_names has more than %d names", file->path, HRC_JOINTS)
+               : HRC_OK;
+}
+
+/* The first value that is not finite, or -1. */
+static int64_t first_bad(const tensor *t)
+{
+    const float *x = t->data;
+    for (int64_t i = 0; i < t->count; i++)
+        if (!isfinite(x[i])) return i;
+    return -1;
+}
+
+/* One (n, width) tensor into `out`; with quaternions when it holds poses. */
+static hrc_status read_frames(float *out, const tensorfile *file, const char *name, int n, int width,
+                              hrc_error *err)
+{
+    const tensor *t;
+    TRY(tensorfile_need(file, name, DT_F32, 2, (int64_t[]){n, width}, &t, err));
+    int64_t bad = first_bad(t);
+    if (bad >= 0)
+        return fail(err, HRC_ENONFINITE, "%s: tensor \"%s\": frame %lld, column %lld is not finite",
+                    file->path, name, (long long)(bad / width), (long long)(bad % width));
+    memcpy(out, t->data, (size_t)t->count * sizeof(float));
+    for (int i = 0; width == HRC_NQ && i < n; i++) {
+        float norm = quat_normalizef(out + (size_t)i * HRC_NQ + 3);
+        if (!(fabsf(norm - 1) < 1e-2f))
+            return fail(err, HRC_EFORMAT,
+                        "%s: tensor \"%s\": frame %d: root quaternion has norm %g, expected 1", file->path,
+                        name, i, (double)norm);
+    }
+    return HRC_OK;
+}
+
+static hrc_status read_event(rollout_event *event, arena *memory, json_t *value, const char *path, int i,
+                             hrc_error *err)
+{
+    json_t *t = json_object_get(value, "t"), *text = json_object_get(value, "text");
+    if (!json_is_number(t) || !json_is_string(text))
+        return fail(err, HRC_EFORMAT, "%s: event %d is not {\"t\": seconds, \"text\": \"...\"}", path, i);
+    event->t_s = json_number_value(t);
+    event->text = arena_strdup(memory, json_string_value(text));
+    return event->text ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", path);
+}
+
+static hrc_status read_all(rollout *r, const tensorfile *file, json_t *events, hrc_error *err)
+{
+    const char *name, *rate, *joints;
+    char *end;
+    if (!is_rollout(file))
+        return fail(err, HRC_EFORMAT,
+                    "%s: is not a rollout: metadata \"format\" is \"%.40s\", expected \"%s\"", file->path,
+                    tensorfile_meta(file, "format") ? tensorfile_meta(file, "format") : "", FORMAT);
+    TRY(need_meta(file, "name", &name, err));
+    TRY(need_meta(file, "fps", &rate, err));
+    TRY(need_meta(file, "joint_names", &joints, err));
+    TRY(check_joint_names(file, joints, err));
+    double fps = strtod(rate, &end);
+    if (end == rate || *end || !(fps > 0 && fps <= 1e6))
+        return fail(err, HRC_EFORMAT, "%s: fps is \"%.40s\", expected a rate in Hz", file->path, rate);
+    if (!json_is_array(events))
+        return fail(err, HRC_EFORMAT, "%s: metadata \"events\" is not a JSON array", file->path);
+    const tensor *qpos;
+    TRY(tensorfile_need(file, "qpos", DT_F32, 2, (int64_t[]){-1, HRC_NQ}, &qpos, err));
+    if (qpos->shape[0] < 1 || qpos->shape[0] > MAX_FRAMES)
+        return fail(err, HRC_EFORMAT, "%s: %lld frames, expected 1 to %d", file->path,
+                    (long long)qpos->shape[0], MAX_FRAMES);
+    int arrays = (tensorfile_find(file, "ref") ? ROLLOUT_REF : 0) |
+                 (tensorfile_find(file, "target") ? ROLLOUT_TARGET : 0) |
+                 (tensorfile_find(file, "torque") ? ROLLOUT_TORQUE : 0);
+    int n = (int)qpos->shape[0];
+    TRY(rollout_create(r, n, fps, name, arrays, (int)json_array_size(events), err));
+    TRY(read_frames(r->qpos, file, "qpos", n, HRC_NQ, err));
+    if (r->ref) TRY(read_frames(r->ref, file, "ref", n, HRC_NQ, err));
+    if (r->target) TRY(read_frames(r->target, file, "target", n, HRC_JOINTS, err));
+    if (r->torque) TRY(read_frames(r->torque, file, "torque", n, HRC_JOINTS, err));
+    for (; r->nevents < (int)json_array_size(events); r->nevents++)
+        TRY(read_event(&r->events[r->nevents], &r->memory, json_array_get(events, (size_t)r->nevents),
+                       file->path, r->nevents, err));
+    return HRC_OK;
+}
+
+hrc_status rollout_load(rollout *r, const char *path, hrc_error *err)
+{
+    tensorfile file;
+    *r = (rollout){0};
+    TRY(tensorfile_open(&file, path, err));
+    const char *text = tensorfile_meta(&file, "events");
+    json_t *events = json_loads(text ? text : "[]", JSON_REJECT_DUPLICATES, NULL);
+    hrc_status status = read_all(r, &file, events, err);
+    json_decref(events);
+    tensorfile_close(&file);
+    if (status < 0) rollout_free(r);
+    return status;
+}
+
+/* ---- Writing. ---- */
+
+static void joint_names(char *out, size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; i < HRC_JOINTS && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? "," : "", G1_JOINT[i].name);
+}
+
+static void add_tensor(tensor *tensors, int *count, const char *name, const float *data, int n, int width)
+{
+    if (!data) return;
+    tensors[(*count)++] = (tensor){.name = name,
+                                   .type = DT_F32,
+                                   .ndim = 2,
+                                   .shape = {n, width},
+                                   .count = (int64_t)n * width,
+                                   .data = data};
+}
+
+hrc_status rollout_save(const rollout *r, const char *path, hrc_error *err)
+{
+    tensor tensors[4];
+    int count = 0;
+    add_tensor(tensors, &count, "qpos", r->qpos, r->n, HRC_NQ);
+    add_tensor(tensors, &count, "ref", r->ref, r->n, HRC_NQ);
+    add_tensor(tensors, &count, "target", r->target, r->n, HRC_JOINTS);
+    add_tensor(tensors, &count, "torque", r->torque, r->n, HRC_JOINTS);
+    char fps[40], joints[HRC_JOINTS * 32];
+    snprintf(fps, sizeof fps, "%.17g", r->fps);
+    joint_names(joints, sizeof joints);
+    json_t *list = json_array();
+    for (int i = 0; i < r->nevents; i++)
+        json_array_append_new(list,
+                              json_pack("{s:f, s:s}", "t", r->events[i].t_s, "text", r->events[i].text));
+    char *events = (int)json_array_size(list) == r->nevents ? json_dumps(list, JSON_COMPACT) : NULL;
+    json_decref(list);
+    if (!events)
+        return fail(err, HRC_EINVAL, "%s: an event has a time that is not finite or a text that is not UTF-8",
+                    path);
+    const tensor_meta meta[] = {
+        {"format", FORMAT}, {"name", r->name}, {"fps", fps}, {"joint_names", joints}, {"events", events},
+    };
+    hrc_status status = tensorfile_write(path, tensors, count, meta, COUNT(meta), err);
+    free(events);
+    return status;
+}
