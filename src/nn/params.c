@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "nn/ops.h"
+#include "nn/packed.h"
 
 NN_FN size_t nn_layout_add(nn_layout *l, const char *name, nn_init init, int size0, int size1, int size2)
 {
@@ -60,6 +61,15 @@ void nn_layout_tensors(tensor *out, nn_name *names, const nn_layout *l, const fl
     }
 }
 
+static void take(float *out, const tensor *t)
+{
+    const uint16_t *halves = t->data;
+    if (t->type == DT_F32)
+        memcpy(out, t->data, (size_t)t->count * sizeof *out);
+    else
+        for (int64_t i = 0; i < t->count; i++) out[i] = nn_from_bf16(halves[i]);
+}
+
 hrc_status nn_layout_load(float *params, const nn_layout *l, const tensorfile *file, const char *prefix,
                           hrc_error *err)
 {
@@ -70,8 +80,10 @@ hrc_status nn_layout_load(float *params, const nn_layout *l, const tensorfile *f
             int64_t shape[3] = {t->shape[0], t->shape[1], t->shape[2]};
             const tensor *found;
             snprintf(name.text, sizeof name.text, "%s%s", prefix, t->name);
-            TRY(tensorfile_need(file, name.text, DT_F32, t->ndim, shape, &found, err));
-            if (pass) memcpy(params + t->offset, found->data, t->count * sizeof *params);
+            found = tensorfile_find(file, name.text);
+            dtype type = found && found->type == DT_BF16 ? DT_BF16 : DT_F32;
+            TRY(tensorfile_need(file, name.text, type, t->ndim, shape, &found, err));
+            if (pass) take(params + t->offset, found);
         }
     return HRC_OK;
 }

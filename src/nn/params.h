@@ -47,6 +47,8 @@ typedef struct {
 
 void nn_layout_tensors(tensor *out, nn_name *names, const nn_layout *l, const float *params,
                        const char *prefix);
+
+/* From float or bfloat16 tensors. */
 hrc_status nn_layout_load(float *params, const nn_layout *l, const tensorfile *file, const char *prefix,
                           hrc_error *err);
 #endif
