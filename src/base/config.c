@@ -43,23 +43,18 @@ config config_default(void)
         const config_entry *e = &ENTRIES[i];
         if (e->kind == CFG_INT) *(int *)field(&c, e) = (int)e->def;
         if (e->kind == CFG_REAL) *(double *)field(&c, e) = e->def;
-        if (e->kind == CFG_CHOICE) *(const char **)field(&c, e) = e->text;
+        if (e->kind == CFG_CHOICE) snprintf(field(&c, e), CONFIG_WORD, "%s", e->text);
     }
     return c;
 }
 
-/* A choice points at a word inside "a|b|c": compare up to the bar. */
-bool config_is(const char *choice, const char *word)
+/* Is value one of the words of "a|b|c"? */
+static bool is_choice(const char *words, const char *value)
 {
-    size_t n = strlen(word);
-    return strncmp(choice, word, n) == 0 && (choice[n] == 0 || choice[n] == '|');
-}
-
-static const char *find_word(const char *words, const char *value)
-{
-    for (const char *w = words; w; w = strchr(w, '|') ? strchr(w, '|') + 1 : NULL)
-        if (*value && config_is(w, value)) return w;
-    return NULL;
+    size_t length = strlen(value);
+    for (const char *w = words; *w; w += strcspn(w, "|"), w += *w == '|')
+        if (length > 0 && strcspn(w, "|") == length && strncmp(w, value, length) == 0) return true;
+    return false;
 }
 
 static hrc_status set_number(config *c, const config_entry *e, const char *value, const char *where,
@@ -88,11 +83,10 @@ hrc_status config_set(config *c, const char *section, const char *key, const cha
         const config_entry *e = &ENTRIES[i];
         if (e->kind == CFG_SECTION || strcmp(e->section, section) || strcmp(e->key, key)) continue;
         if (e->kind != CFG_CHOICE) return set_number(c, e, value, where, err);
-        const char *word = find_word(e->words, value);
-        if (!word)
+        if (!is_choice(e->words, value))
             return fail(err, HRC_EINVAL, "%s: %s.%s = \"%.60s\", expected one of %s", where, section, key,
                         value, e->words);
-        *(const char **)field(c, e) = word;
+        snprintf(field(c, e), CONFIG_WORD, "%s", value);
         return HRC_OK;
     }
     return fail(err, HRC_EINVAL, "%s: there is no setting %.60s.%.60s (see 'heracles help config')", where,
@@ -171,10 +165,7 @@ void config_print_value(char *out, size_t size, const config *c, const config_en
     const void *at = (const char *)c + e->offset;
     if (e->kind == CFG_INT) snprintf(out, size, "%d", *(const int *)at);
     if (e->kind == CFG_REAL) snprintf(out, size, "%.17g", *(const double *)at);
-    if (e->kind == CFG_CHOICE) {
-        const char *word = *(const char *const *)at;
-        snprintf(out, size, "%.*s", (int)strcspn(word, "|"), word);
-    }
+    if (e->kind == CFG_CHOICE) snprintf(out, size, "%s", (const char *)at);
 }
 
 char *config_text(const config *c)

@@ -8,11 +8,13 @@
 
 #include "base/file.h"
 
+#define CONFIG_WORD 24 /* bytes of the longest choice, with its zero */
+
 typedef struct {
 #define SECTION(section, doc)
 #define INT(section, key, def, min, max, doc) int section##_##key;
 #define REAL(section, key, def, min, max, doc) double section##_##key;
-#define CHOICE(section, key, def, words, doc) const char *section##_##key; /* points at the matching word */
+#define CHOICE(section, key, def, words, doc) char section##_##key[CONFIG_WORD];
 #include "base/config.def"
 #undef SECTION
 #undef INT
@@ -41,6 +43,5 @@ hrc_status config_parse(config *c, const char *name, file_view text, hrc_error *
 hrc_status config_load(config *c, const char *path, hrc_error *err);
 void config_print_value(char *out, size_t size, const config *c, const config_entry *e);
 char *config_text(const config *c); /* the resolved INI text; the caller frees it; NULL when out of memory */
-bool config_is(const char *choice, const char *word);
 
 #endif

@@ -1,0 +1,54 @@
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool grow(text *t, size_t extra)
+{
+    if (t->failed) return false;
+    if (t->capacity - t->size > extra) return true;
+    size_t capacity = (t->size + extra + 1) * 3 / 2;
+    char *data = realloc(t->data, capacity);
+    if (!data) {
+        t->failed = true;
+        return false;
+    }
+    t->data = data;
+    t->capacity = capacity;
+    return true;
+}
+
+void text_bytes(text *t, const void *data, size_t size)
+{
+    if (!grow(t, size)) return;
+    memcpy(t->data + t->size, data, size);
+    t->size += size;
+    t->data[t->size] = 0;
+}
+
+void text_add(text *t, const char *format, ...)
+{
+    va_list list, again;
+    va_start(list, format);
+    va_copy(again, list);
+    int n = vsnprintf(NULL, 0, format, list);
+    va_end(list);
+    if (n >= 0 && grow(t, (size_t)n + 1)) {
+        vsnprintf(t->data + t->size, (size_t)n + 1, format, again);
+        t->size += (size_t)n;
+    }
+    va_end(again);
+}
+
+bool text_ok(const text *t)
+{
+    return !t->failed && t->data;
+}
+
+void text_free(text *t)
+{
+    free(t->data);
+    *t = (text){0};
+}

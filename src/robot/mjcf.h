@@ -1,0 +1,20 @@
+/* The G1 as a MuJoCo model file, written from the tables of g1.h: the tables are the one source, and
+ * assets/g1.xml is what this writes with default options (a test keeps them equal). */
+#ifndef HRC_ROBOT_MJCF_H
+#define HRC_ROBOT_MJCF_H
+
+#include "base/text.h"
+#include "robot/selfcollision.h"
+
+typedef struct {
+    double timestep; /* s */
+    int iterations;  /* of the contact solver */
+    double friction; /* sliding, on every geom: MuJoCo takes the larger of two */
+    g1_feet feet;
+    self_collision self_collision;
+} mjcf_options;
+
+mjcf_options mjcf_default(void);
+void mjcf_write(text *out, const mjcf_options *options);
+
+#endif

@@ -1,0 +1,19 @@
+/* What a controller may know of the robot at one instant, in the frames it wants them: made from qpos and
+ * qvel in the same way for the simulator and the real robot. */
+#ifndef HRC_ROBOT_STATE_H
+#define HRC_ROBOT_STATE_H
+
+#include "robot/g1.h"
+
+typedef struct {
+    double pos[3], quat[4];     /* root (pelvis) in the world */
+    double lin_vel[3];          /* of the root's origin, in the root frame, m/s */
+    double ang_vel[3];          /* in the root frame, rad/s: what the gyro reads */
+    double gravity[3];          /* unit vector down, in the root frame: (0,0,-1) when upright */
+    double q[HRC_JOINTS], qd[HRC_JOINTS];
+} g1_state;
+
+/* qpos (HRC_NQ), qvel (HRC_NV) in MuJoCo's frames: linear velocity world, angular velocity root. */
+void g1_state_read(g1_state *out, const double *qpos, const double *qvel);
+
+#endif
