@@ -2,6 +2,8 @@
 # they need, build, run. Variables: BUILD (folder), CC, CFLAGS, SANITIZE, WERROR=1, prefix, DESTDIR.
 
 BUILD   ?= build
+# make V=1 shows the commands
+Q        = $(if $V,,@)
 CFLAGS  ?= -O3 -g
 prefix  ?= /usr/local
 WARN     = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla $(if $(WERROR),-Werror)
@@ -73,26 +75,29 @@ $(BUILD)/.packages-fuzz:
 
 $(BUILD)/%.o: %.c | $(BUILD)/.packages-build
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -MMD -MP -c $< -o $@
+	@echo "  CC $<"
+	$Q$(CC) $(FLAGS) -MMD -MP -c $< -o $@
 $(BUILD)/%.o: %.S $(wildcard assets/*) | $(BUILD)/.packages-build
 	@mkdir -p $(@D)
-	$(CC) -Iassets -I/usr/share/javascript/three -c $< -o $@
+	$Q$(CC) -Iassets -I/usr/share/javascript/three -c $< -o $@
 
 $(BUILD)/heracles: $(APP_OBJ) $(LIB_OBJ)
-	$(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(APP_LIBS)
+	@echo "  LD $@"
+	$Q$(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(APP_LIBS)
 
 # One object with Jansson inside and only hrc_ names outside, so that neither library needs anything else.
 $(BUILD)/libheracles.o: $(LIB_OBJ)
-	objcopy --redefine-sym stdin=jansson_stdin $(JANSSON_A) $(BUILD)/libjansson.a
-	$(LD) -r $^ $(BUILD)/libjansson.a -o $@
-	objcopy --wildcard --keep-global-symbol='hrc_*' $@
+	$Qobjcopy --redefine-sym stdin=jansson_stdin $(JANSSON_A) $(BUILD)/libjansson.a
+	$Q$(LD) -r $^ $(BUILD)/libjansson.a -o $@
+	$Qobjcopy --wildcard --keep-global-symbol='hrc_*' $@
 $(BUILD)/libheracles.a: $(BUILD)/libheracles.o
-	rm -f $@ && $(AR) rcs $@ $<
+	$Qrm -f $@ && $(AR) rcs $@ $<
 $(BUILD)/libheracles.so: $(BUILD)/libheracles.o
-	$(CC) $(FLAGS) -shared -Wl,-soname,libheracles.so.0 $< -o $@ -lm
+	$Q$(CC) $(FLAGS) -shared -Wl,-soname,libheracles.so.0 $< -o $@ -lm
 
 $(BUILD)/test/run: $(TEST_OBJ) $(filter-out $(BUILD)/src/cli/main.o,$(APP_OBJ)) $(LIB_OBJ)
-	$(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(APP_LIBS) -lpng
+	@echo "  LD $@"
+	$Q$(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(APP_LIBS) -lpng
 
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib/pkgconfig $(DESTDIR)$(prefix)/include
@@ -108,6 +113,9 @@ format:
 	clang-format -i $(FORMATTED)
 format-check:
 	clang-format --dry-run -Werror $(FORMATTED)
+
+assets: all
+	$(BUILD)/heracles robot --mjcf > assets/g1.xml
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang

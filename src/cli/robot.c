@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
-#include "robot/g1.h"
+#include "robot/mjcf.h"
 
 static json_t *joint_json(const hrc_joint *j)
 {
@@ -23,8 +23,20 @@ static int print_json(void)
                               G1_MASS, "joints", joints, "links", links, "tracked_links", tracked));
 }
 
+static int print_mjcf(const args *a)
+{
+    mjcf_options options = mjcf_from_config(&a->cfg);
+    text xml = {0};
+    mjcf_write(&xml, &options);
+    bool complete = text_ok(&xml);
+    if (complete) fwrite(xml.data, 1, xml.size, stdout);
+    text_free(&xml);
+    return complete ? EXIT_DONE : cli_fail(&(hrc_error){"g1.xml: out of memory"});
+}
+
 static int run_robot(const args *a)
 {
+    if (arg(a, "mjcf")) return print_mjcf(a);
     if (a->json) return print_json();
     printf("Unitree G1: %d joints, %d links, %.3f kg\n", HRC_JOINTS, G1_LINKS, G1_MASS);
     printf("%2s  %-26s %7s %9s %8s %7s %7s %7s %9s %9s\n", "", "joint", "q0", "armature", "kp", "kd",
@@ -37,7 +49,8 @@ static int run_robot(const args *a)
     return EXIT_DONE;
 }
 
-static const option OPTIONS[] = {{0}};
+static const option OPTIONS[] = {{"mjcf", NULL, NULL, "the MuJoCo model file (settings of [sim] apply)"},
+                                 {0}};
 
 const command CMD_ROBOT = {
     .name = "robot",

@@ -2,10 +2,17 @@
  * releases (autolimits, for one) is written out. */
 #include "robot/mjcf.h"
 
-mjcf_options mjcf_default(void)
+#include <string.h>
+
+mjcf_options mjcf_from_config(const config *cfg)
 {
     return (mjcf_options){
-        .timestep = 0.005, .iterations = 10, .friction = 0.6, .feet = G1_FEET_EXACT, .self_collision = SELF_FILTERED};
+        .timestep = cfg->sim_timestep,
+        .iterations = cfg->sim_iterations,
+        .friction = cfg->sim_friction,
+        .feet = strcmp(cfg->sim_feet, "light") ? G1_FEET_EXACT : G1_FEET_LIGHT,
+        .self_collision = self_collision_mode(cfg->sim_self_collision),
+    };
 }
 
 static void write_head(text *out, const mjcf_options *o)
@@ -13,34 +20,45 @@ static void write_head(text *out, const mjcf_options *o)
     /* Bits decide who touches whom: without self-collision the robot meets only what has conaffinity,
      * which is the floor. */
     int affinity = o->self_collision != SELF_NONE;
-    text_add(out, "<mujoco model=\"g1\">\n"
-                  "  <!-- Unitree G1, 29 joints. Written by 'heracles robot --mjcf'; the source is src/robot. -->\n"
-                  "  <compiler angle=\"radian\" inertiafromgeom=\"false\"/>\n");
-    text_add(out, "  <option timestep=\"%.9g\" iterations=\"%d\" solver=\"Newton\" cone=\"pyramidal\" integrator=\"Euler\"/>\n",
-             o->timestep, o->iterations);
-    text_add(out, "  <visual>\n    <headlight ambient=\"0.4 0.4 0.4\" diffuse=\"0.4 0.4 0.4\"/>\n  </visual>\n"
-                  "  <default>\n    <default class=\"visual\">\n"
-                  "      <geom contype=\"0\" conaffinity=\"0\" group=\"2\" mass=\"0\"/>\n    </default>\n");
+    text_add(
+        out,
+        "<mujoco model=\"g1\">\n"
+        "  <!-- Unitree G1, 29 joints. Written by 'heracles robot --mjcf'; the source is src/robot. -->\n"
+        "  <compiler angle=\"radian\" inertiafromgeom=\"false\"/>\n");
+    text_add(
+        out,
+        "  <option timestep=\"%.9g\" iterations=\"%d\" solver=\"Newton\" cone=\"pyramidal\" integrator=\"Euler\"/>\n",
+        o->timestep, o->iterations);
+    text_add(out,
+             "  <visual>\n    <headlight ambient=\"0.4 0.4 0.4\" diffuse=\"0.4 0.4 0.4\"/>\n  </visual>\n"
+             "  <default>\n    <default class=\"visual\">\n"
+             "      <geom contype=\"0\" conaffinity=\"0\" group=\"2\" mass=\"0\"/>\n    </default>\n");
     /* Frictionless self-contact (condim 1) is enough and cheaper; against the floor MuJoCo takes the
      * larger condim, the floor's 3. */
-    text_add(out, "    <default class=\"collision\">\n"
-                  "      <geom contype=\"1\" conaffinity=\"%d\" condim=\"1\" friction=\"%.9g 0.005 0.0001\" group=\"3\" mass=\"0\" rgba=\"0.9 0.5 0.2 0.4\"/>\n"
-                  "    </default>\n  </default>\n",
-             affinity, o->friction);
-    text_add(out, "  <asset>\n"
-                  "    <texture name=\"grid\" type=\"2d\" builtin=\"checker\" width=\"512\" height=\"512\" rgb1=\"0.25 0.28 0.32\" rgb2=\"0.32 0.36 0.4\"/>\n"
-                  "    <material name=\"grid\" texture=\"grid\" texrepeat=\"1 1\" texuniform=\"true\" reflectance=\"0.1\"/>\n"
-                  "    <material name=\"dark\" rgba=\"0.13 0.14 0.16 1\"/>\n"
-                  "    <material name=\"light\" rgba=\"0.78 0.8 0.82 1\"/>\n  </asset>\n");
-    text_add(out, "  <worldbody>\n    <light directional=\"true\" pos=\"0 0 4\" dir=\"0.3 0.2 -1\"/>\n"
-                  "    <geom name=\"floor\" type=\"plane\" size=\"0 0 0.05\" material=\"grid\" contype=\"1\" conaffinity=\"1\" condim=\"3\" friction=\"%.9g 0.005 0.0001\"/>\n",
-             o->friction);
+    text_add(
+        out,
+        "    <default class=\"collision\">\n"
+        "      <geom contype=\"1\" conaffinity=\"%d\" condim=\"1\" friction=\"%.9g 0.005 0.0001\" group=\"3\" mass=\"0\" rgba=\"0.9 0.5 0.2 0.4\"/>\n"
+        "    </default>\n  </default>\n",
+        affinity, o->friction);
+    text_add(
+        out,
+        "  <asset>\n"
+        "    <texture name=\"grid\" type=\"2d\" builtin=\"checker\" width=\"512\" height=\"512\" rgb1=\"0.25 0.28 0.32\" rgb2=\"0.32 0.36 0.4\"/>\n"
+        "    <material name=\"grid\" texture=\"grid\" texrepeat=\"1 1\" texuniform=\"true\" reflectance=\"0.1\"/>\n"
+        "    <material name=\"dark\" rgba=\"0.13 0.14 0.16 1\"/>\n"
+        "    <material name=\"light\" rgba=\"0.78 0.8 0.82 1\"/>\n  </asset>\n");
+    text_add(
+        out,
+        "  <worldbody>\n    <light directional=\"true\" pos=\"0 0 4\" dir=\"0.3 0.2 -1\"/>\n"
+        "    <geom name=\"floor\" type=\"plane\" size=\"0 0 0.05\" material=\"grid\" contype=\"1\" conaffinity=\"1\" condim=\"3\" friction=\"%.9g 0.005 0.0001\"/>\n",
+        o->friction);
 }
 
 static void write_vector(text *out, const char *name, const double *v, int n)
 {
     text_add(out, " %s=\"", name);
-    for (int i = 0; i < n; i++) text_add(out, "%s%.16g", i ? " " : "", v[i]);
+    for (int i = 0; i < n; i++) text_add(out, "%s%.15g", i ? " " : "", v[i]);
     text_add(out, "\"");
 }
 
@@ -96,7 +114,8 @@ static void write_joint(text *out, const char *pad, int link)
         return;
     }
     const hrc_joint *j = &G1_JOINT[link - 1];
-    text_add(out, "%s<joint name=\"%s\" type=\"hinge\" limited=\"true\" armature=\"%.9g\"", pad, j->name, j->armature);
+    text_add(out, "%s<joint name=\"%s\" type=\"hinge\" limited=\"true\" armature=\"%.9g\"", pad, j->name,
+             j->armature);
     write_vector(out, "axis", G1_LINK[link].axis, 3);
     const double range[2] = {j->lo, j->hi};
     write_vector(out, "range", range, 2);
@@ -158,8 +177,10 @@ static void write_tail(text *out)
     text_add(out, "  <actuator>\n");
     for (int i = 0; i < HRC_JOINTS; i++) {
         const hrc_joint *j = &G1_JOINT[i];
-        text_add(out, "    <motor name=\"%s\" joint=\"%s\" gear=\"1\" ctrllimited=\"true\" ctrlrange=\"%g %g\"/>\n", j->name,
-                 j->name, -j->effort, j->effort);
+        text_add(
+            out,
+            "    <motor name=\"%s\" joint=\"%s\" gear=\"1\" ctrllimited=\"true\" ctrlrange=\"%g %g\"/>\n",
+            j->name, j->name, -j->effort, j->effort);
     }
     double qpos[HRC_NQ];
     g1_default_qpos(qpos);

@@ -3,6 +3,7 @@
 #ifndef HRC_ROBOT_MJCF_H
 #define HRC_ROBOT_MJCF_H
 
+#include "base/config.h"
 #include "base/text.h"
 #include "robot/selfcollision.h"
 
@@ -14,7 +15,7 @@ typedef struct {
     self_collision self_collision;
 } mjcf_options;
 
-mjcf_options mjcf_default(void);
+mjcf_options mjcf_from_config(const config *cfg); /* section [sim] */
 void mjcf_write(text *out, const mjcf_options *options);
 
 #endif

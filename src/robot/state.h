@@ -6,10 +6,10 @@
 #include "robot/g1.h"
 
 typedef struct {
-    double pos[3], quat[4];     /* root (pelvis) in the world */
-    double lin_vel[3];          /* of the root's origin, in the root frame, m/s */
-    double ang_vel[3];          /* in the root frame, rad/s: what the gyro reads */
-    double gravity[3];          /* unit vector down, in the root frame: (0,0,-1) when upright */
+    double pos[3], quat[4]; /* root (pelvis) in the world */
+    double lin_vel[3];      /* of the root's origin, in the root frame, m/s */
+    double ang_vel[3];      /* in the root frame, rad/s: what the gyro reads */
+    double gravity[3];      /* unit vector down, in the root frame: (0,0,-1) when upright */
     double q[HRC_JOINTS], qd[HRC_JOINTS];
 } g1_state;
 

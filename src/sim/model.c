@@ -9,9 +9,9 @@
 
 static int warning_count;
 
-static void count_warning(const char *text)
+static void count_warning(const char *message)
 {
-    (void)text; /* MuJoCo's own handler would print and leave a log file in the current folder */
+    (void)message; /* MuJoCo's own handler would print and leave a log file in the current folder */
     warning_count++;
 }
 
@@ -31,31 +31,26 @@ static int add_buffer(mjVFS *files, const char *name, const text *content)
 static hrc_status check_order(const mjModel *m, hrc_error *err)
 {
     if (m->nbody != G1_LINKS + 1 || m->nu != HRC_JOINTS || m->nq != HRC_NQ || m->nv != HRC_NV)
-        return fail(err, HRC_EFORMAT, "g1.xml: %d bodies, %d motors, nq %d, nv %d, expected %d, %d, %d, %d", m->nbody,
-                    m->nu, m->nq, m->nv, G1_LINKS + 1, HRC_JOINTS, HRC_NQ, HRC_NV);
+        return fail(err, HRC_EFORMAT, "g1.xml: %d bodies, %d motors, nq %d, nv %d, expected %d, %d, %d, %d",
+                    m->nbody, m->nu, m->nq, m->nv, G1_LINKS + 1, HRC_JOINTS, HRC_NQ, HRC_NV);
     for (int i = 0; i < G1_LINKS; i++) {
         const char *name = mj_id2name(m, mjOBJ_BODY, i + 1);
         if (!name || strcmp(name, G1_LINK[i].name))
-            return fail(err, HRC_EFORMAT, "g1.xml: body %d is %s, expected %s", i + 1, name ? name : "(unnamed)",
-                        G1_LINK[i].name);
+            return fail(err, HRC_EFORMAT, "g1.xml: body %d is %s, expected %s", i + 1,
+                        name ? name : "(unnamed)", G1_LINK[i].name);
     }
     for (int i = 0; i < HRC_JOINTS; i++) {
         const char *name = mj_id2name(m, mjOBJ_JOINT, m->actuator_trnid[2 * i]);
         if (!name || strcmp(name, G1_JOINT[i].name))
-            return fail(err, HRC_EFORMAT, "g1.xml: motor %d drives %s, expected %s", i, name ? name : "(unnamed)",
-                        G1_JOINT[i].name);
+            return fail(err, HRC_EFORMAT, "g1.xml: motor %d drives %s, expected %s", i,
+                        name ? name : "(unnamed)", G1_JOINT[i].name);
     }
     return HRC_OK;
 }
 
 hrc_status model_compile(mjModel **out, int *warnings, const config *cfg, hrc_error *err)
 {
-    mjcf_options options = mjcf_default();
-    options.timestep = cfg->sim_timestep;
-    options.iterations = cfg->sim_iterations;
-    options.friction = cfg->sim_friction;
-    options.feet = strcmp(cfg->sim_feet, "light") ? G1_FEET_EXACT : G1_FEET_LIGHT;
-    options.self_collision = self_collision_mode(cfg->sim_self_collision);
+    mjcf_options options = mjcf_from_config(cfg);
     text xml = {0};
     mjcf_write(&xml, &options);
     if (!text_ok(&xml)) {
@@ -67,7 +62,9 @@ hrc_status model_compile(mjModel **out, int *warnings, const config *cfg, hrc_er
     mju_user_warning = count_warning;
     warning_count = 0;
     mj_defaultVFS(&files);
-    mjModel *model = add_buffer(&files, "g1.xml", &xml) == 0 ? mj_loadXML("g1.xml", &files, message, sizeof message) : NULL;
+    mjModel *model = add_buffer(&files, "g1.xml", &xml) == 0
+                         ? mj_loadXML("g1.xml", &files, message, sizeof message)
+                         : NULL;
     mj_deleteVFS(&files);
     text_free(&xml);
     if (!model) return fail(err, HRC_EFORMAT, "g1.xml: MuJoCo refuses the model: %s", message);

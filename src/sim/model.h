@@ -7,7 +7,7 @@
 #include "sim/sim.h"
 
 typedef struct {
-    mjModel *model;     /* own copy: randomisation writes into it */
+    mjModel *model; /* own copy: randomisation writes into it */
     mjData *data;
     sim_params applied; /* what model holds now */
 } sim_worker;

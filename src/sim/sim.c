@@ -96,7 +96,8 @@ static void apply_params(const sim *s, sim_worker *k, const sim_params *p)
     const mjModel *base = s->model;
     const int torso = BODY(G1_TORSO);
     for (int g = 0; g < m->ngeom; g++) m->geom_friction[3 * g] = p->friction;
-    for (int i = 0; i < 3; i++) m->body_ipos[3 * torso + i] = base->body_ipos[3 * torso + i] + p->torso_com[i];
+    for (int i = 0; i < 3; i++)
+        m->body_ipos[3 * torso + i] = base->body_ipos[3 * torso + i] + p->torso_com[i];
     m->body_mass[torso] = base->body_mass[torso] + p->payload;
     for (int b = torso;; b = m->body_parentid[b]) {
         m->body_subtreemass[b] = base->body_subtreemass[b] + p->payload;
@@ -111,6 +112,9 @@ static void apply_params(const sim *s, sim_worker *k, const sim_params *p)
     k->applied = *p;
 }
 
+/* MuJoCo resets the state (or drops the controls) by itself when it meets NaN, and only counts a warning. */
+static const int BAD[] = {mjWARN_BADQPOS, mjWARN_BADQVEL, mjWARN_BADQACC, mjWARN_BADCTRL};
+
 void worker_load(const sim *s, sim_worker *k, const sim_world *w)
 {
     apply_params(s, k, &w->params);
@@ -120,7 +124,7 @@ void worker_load(const sim *s, sim_worker *k, const sim_world *w)
     memcpy(d->qvel, w->qvel, sizeof w->qvel);
     memcpy(d->qacc_warmstart, w->warmstart, sizeof w->warmstart);
     memset(d->xfrc_applied, 0, sizeof(mjtNum) * 6 * (size_t)k->model->nbody);
-    d->warning[mjWARN_BADQPOS].number = d->warning[mjWARN_BADQVEL].number = d->warning[mjWARN_BADQACC].number = 0;
+    for (int i = 0; i < COUNT(BAD); i++) d->warning[BAD[i]].number = 0;
 }
 
 void worker_actuate(const sim *s, sim_worker *k, sim_world *w, const double target[HRC_JOINTS])
@@ -157,7 +161,8 @@ static void gather_contacts(const sim_worker *k, sim_world *w)
         mjtNum local[6], force[3];
         mj_contactForce(k->model, d, c, local);
         mju_rotVecMatT(force, local, contact->frame); /* rows of frame are the contact's axes */
-        int first = k->model->geom_bodyid[contact->geom1] - 1, second = k->model->geom_bodyid[contact->geom2] - 1;
+        int first = k->model->geom_bodyid[contact->geom1] - 1,
+            second = k->model->geom_bodyid[contact->geom2] - 1;
         for (int i = 0; i < 3; i++) {
             if (first >= 0) net[first][i] -= force[i];
             if (second >= 0) net[second][i] += force[i];
@@ -169,10 +174,11 @@ static void gather_contacts(const sim_worker *k, sim_world *w)
     }
 }
 
-/* MuJoCo resets the state by itself when it meets NaN, and only counts that as a warning. */
 static bool went_bad(const mjData *d)
 {
-    return d->warning[mjWARN_BADQPOS].number || d->warning[mjWARN_BADQVEL].number || d->warning[mjWARN_BADQACC].number;
+    for (int i = 0; i < COUNT(BAD); i++)
+        if (d->warning[BAD[i]].number) return true;
+    return false;
 }
 
 void sim_step_one(sim *s, sim_world *w, const double target[HRC_JOINTS], int worker)
@@ -205,7 +211,8 @@ typedef struct {
 static void step_range(void *ctx, int begin, int end, int worker)
 {
     const batch *b = ctx;
-    for (int i = begin; i < end; i++) sim_step_one(b->s, &b->worlds[i], b->targets + (size_t)i * HRC_JOINTS, worker);
+    for (int i = begin; i < end; i++)
+        sim_step_one(b->s, &b->worlds[i], b->targets + (size_t)i * HRC_JOINTS, worker);
 }
 
 void sim_step(sim *s, sim_world *worlds, const double *targets, int n)
@@ -236,7 +243,8 @@ void sim_hit(sim_world *w, int link, const double force[3], double seconds)
 sim_info sim_describe(const sim *s)
 {
     const mjModel *m = s->model;
-    sim_info info = {.links = m->nbody - 1, .motors = m->nu, .warnings = s->warnings, .mass = mj_getTotalmass(m)};
+    sim_info info = {
+        .links = m->nbody - 1, .motors = m->nu, .warnings = s->warnings, .mass = mj_getTotalmass(m)};
     info.friction_min = info.friction_max = s->nominal.friction;
     for (int g = 0; g < m->ngeom; g++) {
         if (!m->geom_contype[g] && !m->geom_conaffinity[g]) continue;

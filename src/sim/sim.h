@@ -17,10 +17,10 @@ typedef struct sim sim;
 
 /* What domain randomisation may change; sim_nominal gives the robot of the tables. */
 typedef struct {
-    double friction;             /* sliding friction of every geom */
-    double torso_com[3];         /* shift of the torso's centre of mass, m */
-    double payload;              /* extra mass at the torso's centre of mass, kg */
-    double armature[HRC_JOINTS]; /* factor */
+    double friction;                       /* sliding friction of every geom */
+    double torso_com[3];                   /* shift of the torso's centre of mass, m */
+    double payload;                        /* extra mass at the torso's centre of mass, kg */
+    double armature[HRC_JOINTS];           /* factor */
     double kp[HRC_JOINTS], kd[HRC_JOINTS]; /* factors on the gains */
     double strength;                       /* factor on the torque limits */
 } sim_params;
@@ -57,7 +57,8 @@ void sim_step(sim *s, sim_world *worlds, const double *targets, int n);
 /* The same for one world on the calling thread, which is worker `worker` of the pool. */
 void sim_step_one(sim *s, sim_world *w, const double target[HRC_JOINTS], int worker);
 
-void sim_push(sim_world *w, const double lin[3], const double ang[3]); /* adds to the root's velocity, world */
+void sim_push(sim_world *w, const double lin[3],
+              const double ang[3]); /* adds to the root's velocity, world */
 void sim_hit(sim_world *w, int link, const double force[3], double seconds);
 
 /* The compiled model, to be held against the tables. */
