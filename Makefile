@@ -27,7 +27,7 @@ TEST_OBJ  = $(call objects,$(wildcard test/*.c))
 APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lm
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
-.PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets clean help
+.PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets motions newer-mujoco clean help
 
 all: $(BUILD)/heracles $(BUILD)/libheracles.a $(BUILD)/libheracles.so
 
@@ -35,7 +35,7 @@ help:
 	@echo "make demo | test | all | install | asan | tsan | fuzz | bench | format | clean"
 
 demo: all
-	$(BUILD)/heracles demo -o demo.html
+	$(BUILD)/heracles demo motions/floor.safetensors motions/wave.safetensors -o demo.html
 
 test: $(BUILD)/.packages-test
 	@$(MAKE) --no-print-directory all $(BUILD)/test/run
@@ -108,14 +108,25 @@ install: all
 	ln -sf libheracles.so.0 $(DESTDIR)$(prefix)/lib/libheracles.so
 	sed 's|@prefix@|$(prefix)|' tools/heracles.pc.in > $(DESTDIR)$(prefix)/lib/pkgconfig/heracles.pc
 
-FORMATTED = $(wildcard include/*.h src/*/*.[ch] src/*/*.inc test/*.[ch] test/fuzz/*.[ch] examples/*.c)
+FORMATTED = $(wildcard include/*.h src/*/*.[ch] src/*/*.inc test/*.[ch] test/fuzz/*.[ch] tools/*.c examples/*.c)
 format:
 	clang-format -i $(FORMATTED)
 format-check:
 	clang-format --dry-run -Werror $(FORMATTED)
 
+# What is generated and kept in git: the model file, and the motions made by formula.
 assets: all
 	$(BUILD)/heracles robot --mjcf > assets/g1.xml
+motions: $(BUILD)/make_motions
+	$(BUILD)/make_motions
+$(BUILD)/make_motions: $(BUILD)/tools/make_motions.o $(filter-out $(BUILD)/src/cli/main.o,$(APP_OBJ)) $(LIB_OBJ)
+	$Q$(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(APP_LIBS)
+
+# Optional: the model file in the newest MuJoCo, through npm.
+newer-mujoco:
+	@mkdir -p $(BUILD)/npm && cp tools/newer_mujoco.mjs $(BUILD)/npm/
+	@cd $(BUILD)/npm && npm install --silent --no-save @mujoco/mujoco
+	node $(BUILD)/npm/newer_mujoco.mjs
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang

@@ -58,8 +58,7 @@ static void test_fk_against_mujoco(void)
         fk(&pose, qpos);
         fk_velocities(&velocity, &pose, qvel);
         for (int i = 0; i < G1_LINKS; i++) {
-            worst =
-                fmax(worst, quat_angle(pose.quat[i], quat[i]));
+            worst = fmax(worst, quat_angle(pose.quat[i], quat[i]));
             for (int k = 0; k < 3; k++) {
                 worst = fmax(worst, fabs(pose.pos[i][k] - pos[i][k]));
                 worst = fmax(worst, fabs(velocity.lin[i][k] - lin[i][k]));

@@ -9,13 +9,18 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, saves_first;
 
 static void on_interrupt(int signal_number)
 {
     (void)signal_number;
-    if (interrupted) _exit(EXIT_INTERRUPTED); /* the second Ctrl-C does not wait */
+    if (interrupted || !saves_first) _exit(EXIT_INTERRUPTED); /* the second Ctrl-C does not wait */
     interrupted = 1;
+}
+
+void cli_save_on_interrupt(void)
+{
+    saves_first = 1;
 }
 
 bool cli_interrupted(void)
@@ -319,7 +324,7 @@ int cli_main(int argc, char **argv)
     const command *cmd = find_command(argc, argv, &words);
     if (!cmd) return cli_usage(NULL, "there is no command \"%.60s\"", argv[1]);
     int code = run_command(cmd, argc, argv, words + 1);
-    if (fflush(stdout) != 0 && code == EXIT_DONE) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE) {
         fprintf(stderr, "heracles: cannot write to stdout\n");
         code = EXIT_FAILED;
     }

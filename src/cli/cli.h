@@ -69,7 +69,10 @@ progress progress_begin(const args *a, const char *what);
 void progress_show(progress *p, double fraction, const char *detail);
 void progress_end(progress *p);
 
-bool cli_interrupted(void); /* Ctrl-C came; finish, save, return EXIT_INTERRUPTED */
-double now_s(void);         /* monotonic seconds */
+/* Ctrl-C ends the program at once with EXIT_INTERRUPTED, unless the command has something to save: then it
+ * asks cli_interrupted now and again, saves, and returns EXIT_INTERRUPTED itself. */
+void cli_save_on_interrupt(void);
+bool cli_interrupted(void);
+double now_s(void); /* monotonic seconds */
 
 #endif

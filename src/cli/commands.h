@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 extern const command CMD_BENCH_SIM;
+extern const command CMD_DEMO;
 extern const command CMD_ROBOT;
 extern const command CMD_MOTION_INFO, CMD_MOTION_CONVERT, CMD_MOTION_CUT, CMD_MOTION_FIX;
 extern const command CMD_VIEW;
