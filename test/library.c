@@ -48,7 +48,7 @@ static void test_install_and_link(void)
     test_write(path, USER, sizeof USER - 1);
     int code = test_shell(
         out, sizeof out,
-        "set -e; b=$(basename $(dirname $HERACLES)); make -s install BUILD=$b prefix=$T/i >/dev/null\n"
+        "set -e; unset MAKEFLAGS MAKELEVEL; b=$(basename $(dirname $HERACLES)); make -s install BUILD=$b prefix=$T/i >/dev/null\n"
         "export PKG_CONFIG_PATH=$T/i/lib/pkgconfig LD_LIBRARY_PATH=$T/i/lib\n"
         "test -x $T/i/bin/heracles\n"
         "flags=\"-I$T/i/include -L$T/i/lib\"\n"
