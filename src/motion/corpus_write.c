@@ -65,7 +65,6 @@ static hrc_status encode_clip(corpus_item *item, hrc_error *err)
 {
     clip *c = &item->motion;
     double lo[HRC_JOINTS], hi[HRC_JOINTS];
-    TRY(check_limits(c, err));
     TRY(span_travel(&item->entry, c, err));
     align_quaternions(c);
     item->codes = ARENA_NEW(&item->memory, int16_t, (size_t)c->n * HRC_NQ);
@@ -114,6 +113,7 @@ hrc_status corpus_admit(corpus_item *out, const clip *c, const char *description
     if (c->n / c->fps < SHORTEST_SECONDS)
         return fail(err, HRC_EINVAL, "%s: lasts %.2f s, expected at least %g", c->name, c->n / c->fps,
                     SHORTEST_SECONDS);
+    TRY(check_limits(c, err));
     hrc_status status = clip_resample(&out->motion, c, CORPUS_FPS, err);
     if (status >= 0) status = fill_entry(out, description, err);
     if (status >= 0) status = encode_clip(out, err);

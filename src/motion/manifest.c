@@ -1,0 +1,101 @@
+#include "motion/manifest.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define COLUMNS_MAX 64
+
+/* Cuts the line at *at into fields, in place, and moves *at behind it. Quotes may hold commas; "" is one
+ * quote. Returns the number of fields, 0 at the end of the text, -1 when a quote stays open or there are too
+ * many fields. */
+static int split_line(char **at, char *field[COLUMNS_MAX])
+{
+    char *in = *at, *out = *at;
+    int n = 0;
+    bool quoted = false;
+    if (!*in) return 0;
+    field[n++] = out;
+    for (; *in && (quoted || *in != '\n'); in++) {
+        if (*in == '"' && quoted && in[1] == '"') {
+            *out++ = *in++;
+        } else if (*in == '"') {
+            quoted = !quoted;
+        } else if (*in == ',' && !quoted) {
+            if (n == COLUMNS_MAX) return -1;
+            *out++ = 0;
+            field[n++] = out;
+        } else if (*in != '\r') {
+            *out++ = *in;
+        }
+    }
+    *at = *in ? in + 1 : in;
+    *out = 0;
+    return quoted ? -1 : n;
+}
+
+static int column(char *const *field, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(field[i], name) == 0) return i;
+    return -1;
+}
+
+static hrc_status parse_text(manifest *m, const char *path, char *text, hrc_error *err)
+{
+    char *field[COLUMNS_MAX];
+    int width = split_line(&text, field), line = 1, n;
+    int id = column(field, width, "id"), category = column(field, width, "category"),
+        description = column(field, width, "description");
+    if (id < 0 || category < 0)
+        return fail(err, HRC_EFORMAT, "%s:1: no column \"%s\", expected a header with id and category", path,
+                    id < 0 ? "id" : "category");
+    while ((n = split_line(&text, field)) != 0) {
+        line++;
+        if (n == 1 && !*field[0]) continue;
+        if (n != width)
+            return fail(err, HRC_EFORMAT, "%s:%d: %d fields%s, expected %d as in the header", path, line,
+                        n < 0 ? 0 : n, n < 0 ? " (a quote that stays open)" : "", width);
+        if (!*field[id]) return fail(err, HRC_EFORMAT, "%s:%d: the id is empty", path, line);
+        for (int i = 0; i < m->n; i++)
+            if (strcmp(m->rows[i].id, field[id]) == 0)
+                return fail(err, HRC_EFORMAT, "%s:%d: the id \"%.80s\" was there already", path, line,
+                            field[id]);
+        m->rows[m->n++] =
+            (manifest_row){field[id], field[category], description < 0 ? "" : field[description]};
+    }
+    return m->n ? HRC_OK : fail(err, HRC_EFORMAT, "%s: has a header but no rows", path);
+}
+
+hrc_status manifest_parse(manifest *m, const char *path, file_view bytes, hrc_error *err)
+{
+    *m = (manifest){0};
+    int lines = 1;
+    for (size_t i = 0; i < bytes.size; i++) lines += bytes.data[i] == '\n';
+    if (bytes.size > 10000000 || (bytes.size && memchr(bytes.data, 0, bytes.size)))
+        return fail(err, HRC_EFORMAT, "%s: is not a text of less than 10 MB", path);
+    char *text = ARENA_NEW(&m->memory, char, bytes.size + 1);
+    m->rows = ARENA_NEW(&m->memory, manifest_row, lines);
+    hrc_status status = text && m->rows ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    if (status >= 0) {
+        if (bytes.size) memcpy(text, bytes.data, bytes.size);
+        status = parse_text(m, path, text, err);
+    }
+    if (status < 0) manifest_free(m);
+    return status;
+}
+
+hrc_status manifest_load(manifest *m, const char *path, hrc_error *err)
+{
+    file_view bytes;
+    *m = (manifest){0};
+    TRY(file_map(path, &bytes, err));
+    hrc_status status = manifest_parse(m, path, bytes, err);
+    file_unmap(&bytes);
+    return status;
+}
+
+void manifest_free(manifest *m)
+{
+    arena_free(&m->memory);
+    *m = (manifest){0};
+}

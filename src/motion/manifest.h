@@ -1,0 +1,23 @@
+/* A manifest: what the files of a folder hold. CSV with a header; the columns id (file name without ending)
+ * and category are needed, description is used when there, others are left alone. Fields may be quoted. */
+#ifndef HRC_MOTION_MANIFEST_H
+#define HRC_MOTION_MANIFEST_H
+
+#include "base/arena.h"
+#include "base/file.h"
+
+typedef struct {
+    const char *id, *category, *description;
+} manifest_row;
+
+typedef struct {
+    arena memory;
+    int n;
+    manifest_row *rows;
+} manifest;
+
+hrc_status manifest_load(manifest *m, const char *path, hrc_error *err);
+hrc_status manifest_parse(manifest *m, const char *path, file_view bytes, hrc_error *err);
+void manifest_free(manifest *m);
+
+#endif

@@ -1,0 +1,158 @@
+/* The `corpus` commands as a user meets them. */
+#include <jansson.h>
+#include <string.h>
+
+#include "motion/corpus.h"
+#include "motion/manifest.h"
+#include "synthetic.h"
+#include "test.h"
+
+static char output[1 << 18];
+
+static int shell(const char *command)
+{
+    return test_shell(output, sizeof output, command);
+}
+
+static bool says(const char *text)
+{
+    return strstr(output, text) != NULL;
+}
+
+static json_t *shell_json(const char *command)
+{
+    ENSURE(shell(command) == 0);
+    json_error_t problem;
+    json_t *object = json_loads(output, 0, &problem);
+    if (!object) test_fail(__FILE__, __LINE__, "%s gave no JSON: %s", command, problem.text);
+    return object;
+}
+
+/* A folder $T/in with a clip of 4 s, one that is beyond a limit, and one that is no motion at all. */
+static void make_folder(void)
+{
+    hrc_error err;
+    clip c;
+    ENSURE(shell("rm -rf $T/in && mkdir $T/in && echo hello > $T/in/c.csv") == 0);
+    synthetic_turn(&c, 120, 30);
+    ENSURE_OK(clip_save(&c, test_path("in/a.csv"), &err));
+    clip_frame(&c, 50)[7 + 3] = (float)G1_JOINT[3].hi + 0.5f;
+    ENSURE_OK(clip_save(&c, test_path("in/b.csv"), &err));
+    clip_free(&c);
+}
+
+static void test_build(void)
+{
+    make_folder();
+    ENSURE(
+        shell("$HERACLES corpus build --csv-dir $T/in --category dance --licence CC0 -o $T/x.safetensors") ==
+        0);
+    ENSURE(says("b: frame 50: left_knee_joint is 0.5") && says("c.csv: line 1") && says("1 clip, 0.1 min"));
+    json_t *info = shell_json("$HERACLES corpus info $T/x.safetensors --json");
+    ENSURE(json_integer_value(json_object_get(info, "clips")) == 1);
+    ENSURE_NEAR(json_number_value(json_object_get(info, "seconds")), 4, 0.05);
+    json_t *dance = json_object_get(json_object_get(info, "categories"), "dance");
+    ENSURE(json_integer_value(json_object_get(dance, "clips")) == 1);
+    json_t *row = json_array_get(json_object_get(info, "list"), 0);
+    ENSURE(!strcmp(json_string_value(json_object_get(row, "name")), "a"));
+    ENSURE(!strcmp(json_string_value(json_object_get(row, "licence")), "CC0"));
+    ENSURE(json_array_size(json_object_get(info, "left_out")) == 2);
+    json_decref(info);
+    ENSURE(shell("$HERACLES corpus info $T/x.safetensors --clips") == 0);
+    ENSURE(says("dance") && says("left out: ") && says("acknowledgement") == false);
+}
+
+/* `--fix` clamps, so that b gets in; the bytes do not depend on the number of threads. */
+static void test_same_bytes(void)
+{
+    make_folder();
+    ENSURE(
+        shell(
+            "cd $T && for n in 1 3; do $HERACLES corpus build --csv-dir in --fix --threads $n -o $n.safetensors "
+            "--quiet || exit; done; cmp 1.safetensors 3.safetensors") == 0);
+    ENSURE(shell("$HERACLES corpus info $T/1.safetensors") == 0 && says(": 2 clips"));
+}
+
+static void test_pieces(void)
+{
+    make_folder();
+    ENSURE(
+        shell("cd $T && $HERACLES corpus build in/a.csv --motion.seam=50 --skip-start 10 -o p.safetensors") ==
+        0);
+    ENSURE(shell("$HERACLES corpus info $T/p.safetensors --clips") == 0);
+    ENSURE(says("a-1 ") && says("a-2 ") && says("a-3 ") && !says("a-4 "));
+    json_t *info = shell_json("$HERACLES corpus info $T/p.safetensors --json");
+    json_t *list = json_object_get(info, "list");
+    ENSURE(json_integer_value(json_object_get(json_array_get(list, 0), "frames")) == 66); /* 40 of 30 fps */
+    ENSURE(json_integer_value(json_object_get(json_array_get(list, 1), "frames")) == 82);
+    json_decref(info);
+}
+
+static void test_manifest_build(void)
+{
+    make_folder();
+    const char text[] = "id,category,description\na,daily,\"turn, slowly\"\nmissing,daily,\n";
+    test_write(test_path("m.csv"), text, sizeof text - 1);
+    const char held[] = "clip,first,last,category,hold\na,0,10,daily,0\n";
+    test_write(test_path("held.csv"), held, sizeof held - 1);
+    ENSURE(shell("cd $T && $HERACLES corpus build --csv-dir in --manifest m.csv --heldout ./held.csv "
+                 "--acknowledgement 'thanks to all' -o m.safetensors") == 0);
+    ENSURE(says("left out: in/missing.csv"));
+    ENSURE(shell("$HERACLES corpus info $T/m.safetensors --clips") == 0);
+    ENSURE(says("daily") && says("turn, slowly") && says("heldout") && says("thanks to all"));
+    /* what is held out makes suites; a clip of the corpus serves as a file */
+    ENSURE(shell("cd $T && $HERACLES corpus suites m.safetensors -o suites && cat suites/heldout101.csv") ==
+           0);
+    ENSURE(says("a,0,198,daily,0"));
+    ENSURE(
+        shell("cd $T && $HERACLES motion convert m.safetensors#a -o a.npz && $HERACLES motion info a.npz") ==
+        0);
+}
+
+static void test_usage(void)
+{
+    make_folder();
+    ENSURE(shell("$HERACLES corpus build --help") == 0 && says("--csv-dir") && says("example"));
+    ENSURE(shell("$HERACLES corpus build -o $T/x") == 2 && says("no motions given"));
+    ENSURE(shell("$HERACLES corpus build $T/in/a.csv") == 2 && says("-o FILE is missing"));
+    ENSURE(shell("$HERACLES corpus build $T/in/a.csv --manifest m -o $T/x") == 2 && says("one folder"));
+    ENSURE(shell("$HERACLES corpus build --csv-dir $T/nowhere -o $T/x") == 1 &&
+           says("nowhere: cannot be read"));
+    ENSURE(shell("$HERACLES corpus build $T/in/c.csv -o $T/none") == 1 && says("none of the 1 files"));
+    ENSURE(shell("test -e $T/none") == 1);
+    ENSURE(shell("$HERACLES corpus info $T/in/a.csv") == 1 && says("a.csv"));
+    ENSURE(shell("$HERACLES corpus build $T/in/a.csv -o $T/y.safetensors && $HERACLES corpus suites "
+                 "$T/y.safetensors -o $T/s") == 1 &&
+           says("holds out no clip"));
+    ENSURE(shell("$HERACLES corpus build $T/in/a.csv $T/in/a.csv -o $T/x") == 1 &&
+           says("two clips are called \"a\""));
+}
+
+static void test_manifest(void)
+{
+    static const char *const CASES[][2] = {
+        {"", "x:1: no column \"id\""},
+        {"id,kind\n", "x:1: no column \"category\""},
+        {"id,category\n", "x: has a header but no rows"},
+        {"id,category\na\n", "x:2: 1 fields, expected 2"},
+        {"id,category\na,\"b\n", "a quote that stays open"},
+        {"id,category\n,b\n", "x:2: the id is empty"},
+        {"id,category\na,b\na,b\n", "x:3: the id \"a\" was there already"},
+    };
+    hrc_error err = {0};
+    manifest m;
+    for (int i = 0; i < COUNT(CASES); i++)
+        if (manifest_parse(&m, "x", (file_view){CASES[i][0], strlen(CASES[i][0])}, &err) >= 0 ||
+            !strstr(err.text, CASES[i][1]) || m.rows)
+            test_fail(__FILE__, __LINE__, "expected \"%s\", found \"%s\"", CASES[i][1], err.text);
+    const char good[] =
+        "fps,description,id,category\r\n60,\"a \"\"b\"\", c\",02_01,walk\r\n\r\n60,,02_02,run";
+    ENSURE_OK(manifest_parse(&m, "x", (file_view){good, sizeof good - 1}, &err));
+    ENSURE(m.n == 2 && !strcmp(m.rows[0].description, "a \"b\", c") && !strcmp(m.rows[0].id, "02_01"));
+    ENSURE(!strcmp(m.rows[1].description, "") && !strcmp(m.rows[1].category, "run"));
+    manifest_free(&m);
+}
+
+TEST_TABLE({"cli_corpus.build", test_build}, {"cli_corpus.same_bytes", test_same_bytes},
+           {"cli_corpus.pieces", test_pieces}, {"cli_corpus.manifest", test_manifest_build},
+           {"cli_corpus.usage", test_usage}, {"manifest.parse", test_manifest})
