@@ -136,9 +136,9 @@ class Robot {
         });
         this.root = this.links[0];
         this.turn = new THREE.Quaternion();
+        const ghost = options.ghost === undefined ? null : Robot.ghostMaterials(options);
         for (const part of Robot.parts(description))
-            this.links[part.link].add(...(options.ghost === undefined
-                ? [Robot.solidMesh(part)] : Robot.ghostMeshes(part, options)));
+            this.links[part.link].add(...(ghost ? Robot.ghostMeshes(part, ghost) : [Robot.solidMesh(part)]));
     }
 
     /* Merged geometries by link and colour, made once for each description. */
@@ -170,16 +170,22 @@ class Robot {
     }
 
     /* First only depth, then colour: each pixel is blended once, however many shapes lie behind it. */
-    static ghostMeshes(part, options) {
-        const depth = new THREE.Mesh(part.geometry,
-            new THREE.MeshBasicMaterial({colorWrite: false, transparent: true}));
-        const colour = new THREE.Mesh(part.geometry, new THREE.MeshStandardMaterial({
-            color: linear(options.ghost), emissive: linear(options.ghost), emissiveIntensity: 0.35, roughness: 0.7,
-            transparent: true, opacity: options.opacity === undefined ? 0.42 : options.opacity,
-        }));
-        depth.renderOrder = 1;
-        colour.renderOrder = 2;
-        return [depth, colour];
+    static ghostMaterials(options) {
+        return [
+            new THREE.MeshBasicMaterial({colorWrite: false, transparent: true}),
+            new THREE.MeshStandardMaterial({
+                color: linear(options.ghost), emissive: linear(options.ghost), emissiveIntensity: 0.35,
+                roughness: 0.7, transparent: true, opacity: options.opacity || 0.42,
+            }),
+        ];
+    }
+
+    static ghostMeshes(part, materials) {
+        return materials.map((material, pass) => {
+            const mesh = new THREE.Mesh(part.geometry, material);
+            mesh.renderOrder = 1 + pass;
+            return mesh;
+        });
     }
 
     setPose(qpos) {
@@ -400,14 +406,19 @@ class Timeline {
         this.duration = Math.max(duration, 1e-9);
         this.bar.setAttribute('aria-valuemax', duration.toFixed(2));
         this.marks.textContent = '';
+        let labelled = -Infinity;
         for (const event of events) {
+            const share = Math.min(1, Math.max(0, event.t / this.duration));
             const mark = this.marks.appendChild(document.createElement('button'));
             mark.className = 'timeline-mark';
             mark.type = 'button';
-            mark.style.left = 100 * event.t / this.duration + '%';
+            mark.style.left = 100 * share + '%';
             mark.title = event.t.toFixed(2) + ' s: ' + event.text;
             mark.appendChild(document.createElement('span')).textContent = event.text;
-            if (event.t > 0.7 * this.duration) mark.classList.add('leftwards');
+            mark.classList.toggle('leftwards', share > 0.7);
+            /* Labels that would lie on one another show when pointed at. */
+            mark.classList.toggle('quiet', share - labelled < 0.16);
+            if (share - labelled >= 0.16) labelled = share;
             mark.addEventListener('pointerdown', down => down.stopPropagation());
             mark.addEventListener('click', () => this.seek(event.t));
         }

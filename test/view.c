@@ -1,5 +1,5 @@
-/* The replay page: the robot's looks, rollout files, what is written into the page, and the page itself in
- * a headless browser. */
+/* The replay page: the robot's looks, what is written into the page, and the page itself in a headless
+ * browser. */
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/rot.h"
-#include "base/tensorfile.h"
 #include "eval/page.h"
-#include "eval/rollout.h"
 #include "motion/clip.h"
 #include "robot/fk.h"
 #include "test.h"
@@ -49,15 +47,11 @@ static void get_up(float qpos[HRC_NQ], double t)
 static void make_rollout(rollout *r, const char *name)
 {
     hrc_error err;
-    ENSURE_OK(rollout_create(r, 101, 50, name, ROLLOUT_REF | ROLLOUT_TARGET | ROLLOUT_TORQUE, 2, &err));
+    ENSURE_OK(rollout_create(r, 101, 50, name, ROLLOUT_REF, 2, &err));
     for (int i = 0; i < r->n; i++) {
         squat(r->qpos + (size_t)i * HRC_NQ, 0.02 * i);
         squat(r->ref + (size_t)i * HRC_NQ, 0.02 * i + 0.25);
         r->ref[(size_t)i * HRC_NQ + 1] += 0.3f;
-        for (int j = 0; j < HRC_JOINTS; j++) {
-            r->target[i * HRC_JOINTS + j] = (float)(0.01 * i + j);
-            r->torque[i * HRC_JOINTS + j] = (float)(j - 0.1 * i);
-        }
     }
     r->events[0] = (rollout_event){0.5, "push 20 N s"};
     r->events[1] = (rollout_event){1.5, "push \"back\""};
@@ -66,16 +60,34 @@ static void make_rollout(rollout *r, const char *name)
 
 /* ---- The robot's looks. ---- */
 
+/* Where the shape's own axis k points in its link's frame. */
+static void shape_axis(double out[3], const g1_visual *v, int k)
+{
+    double q[4] = {1, 0, 0, 0}, turn[4], unit[3] = {k == 0, k == 1, k == 2};
+    for (int i = 0; i < 3; i++) {
+        double about[3] = {0};
+        about[i] = v->euler[i];
+        quat_exp(turn, about);
+        quat_mul(q, q, turn);
+    }
+    quat_rotate(out, q, unit);
+}
+
+/* Is b what a becomes in the plane y = 0? A shape turned by half about one of its axes looks the same, so
+ * axes are compared as lines. */
 static bool mirrored(const g1_visual *a, const g1_visual *b)
 {
-    int other = 0;
-    double sign;
-    if (a->link > 0) other = 1 + g1_mirror_joint(a->link - 1, &sign);
-    static const double POS[3] = {1, -1, 1}, TURN[3] = {-1, 1, -1};
+    double sign, p[3], q[3];
+    int other = a->link > 0 ? 1 + g1_mirror_joint(a->link - 1, &sign) : 0;
+    bool round = a->shape == G1_CAPSULE || a->shape == G1_CYLINDER;
     bool same = b->link == other && b->shape == a->shape && b->colour == a->colour;
-    for (int k = 0; k < 3; k++)
-        same = same && fabs(b->size[k] - a->size[k]) < 1e-9 && fabs(b->pos[k] - POS[k] * a->pos[k]) < 1e-9 &&
-               fabs(fabs(b->euler[k]) - fabs(TURN[k] * a->euler[k])) < 1e-9;
+    for (int k = 0; k < 3 && same; k++) {
+        same = b->size[k] == a->size[k] && b->pos[k] == (k == 1 ? -a->pos[k] : a->pos[k]);
+        shape_axis(p, a, k);
+        shape_axis(q, b, k);
+        double along = p[0] * q[0] - p[1] * q[1] + p[2] * q[2];
+        if (k == 2 || !round) same = same && fabs(along) > 1 - 1e-9;
+    }
     return same;
 }
 
@@ -96,103 +108,6 @@ static void test_visuals(void)
         if (!found) test_fail(__FILE__, __LINE__, "shape %d of %s has no mirror", i, G1_LINK[v->link].name);
     }
     for (int i = 0; i < G1_LINKS; i++) ENSURE(per_link[i] > 0);
-}
-
-/* ---- Rollout files. ---- */
-
-static void test_rollout_round_trip(void)
-{
-    hrc_error err;
-    rollout a, b;
-    make_rollout(&a, "squat \xc3\xa9");
-    const char *path = test_path("round.safetensors");
-    ENSURE_OK(rollout_save(&a, path, &err));
-    ENSURE(rollout_is_file(path));
-    ENSURE(!rollout_is_file(test_path("absent")));
-    ENSURE_OK(rollout_load(&b, test_path("round.safetensors"), &err));
-    ENSURE(!strcmp(a.name, b.name) && a.fps == b.fps && a.n == b.n && b.nevents == 2);
-    ENSURE(b.events[1].t_s == 1.5 && !strcmp(b.events[1].text, "push \"back\""));
-    for (int i = 0; i < a.n * HRC_NQ; i++) {
-        ENSURE_NEAR((double)a.qpos[i], (double)b.qpos[i], 1e-6);
-        ENSURE_NEAR((double)a.ref[i], (double)b.ref[i], 1e-6);
-    }
-    ENSURE(!memcmp(a.target, b.target, sizeof(float) * (size_t)(a.n * HRC_JOINTS)));
-    ENSURE(!memcmp(a.torque, b.torque, sizeof(float) * (size_t)(a.n * HRC_JOINTS)));
-    rollout_free(&b);
-
-    a.ref = a.target = a.torque = NULL;
-    a.nevents = 0;
-    ENSURE_OK(rollout_save(&a, test_path("bare.safetensors"), &err));
-    ENSURE_OK(rollout_load(&b, test_path("bare.safetensors"), &err));
-    ENSURE(!b.ref && !b.target && !b.torque && b.nevents == 0);
-    rollout_free(&a);
-    rollout_free(&b);
-}
-
-/* A file whose metadata value of `key` (NULL: none) is `value` (NULL: left out) and whose second tensor is
- * `extra`; loading must fail with a sentence that holds `expected`. */
-static void refuse(const char *key, const char *value, const float *qpos, const tensor *extra,
-                   const char *expected)
-{
-    hrc_error err;
-    char names[HRC_JOINTS * 32] = "";
-    for (int i = 0; i < HRC_JOINTS; i++) {
-        if (i) strcat(names, ",");
-        strcat(names, G1_JOINT[i].name);
-    }
-    tensor_meta all[] = {{"format", "heracles-rollout"},
-                         {"name", "x"},
-                         {"fps", "50"},
-                         {"joint_names", names},
-                         {"events", "[]"}},
-                meta[COUNT(all)];
-    int nmeta = 0;
-    for (int i = 0; i < COUNT(all); i++) {
-        bool chosen = key && !strcmp(all[i].key, key);
-        if (chosen && !value) continue;
-        meta[nmeta++] = (tensor_meta){all[i].key, chosen ? value : all[i].value};
-    }
-    tensor tensors[2] = {{"qpos", DT_F32, 2, {2, HRC_NQ}, 2 * HRC_NQ, qpos}};
-    if (extra) tensors[1] = *extra;
-    ENSURE_OK(tensorfile_write(test_path("bad.safetensors"), tensors, extra ? 2 : 1, meta, nmeta, &err));
-    rollout r;
-    hrc_status status = rollout_load(&r, test_path("bad.safetensors"), &err);
-    if (!expected) {
-        ENSURE_OK(status);
-        rollout_free(&r);
-        return;
-    }
-    ENSURE(status < 0 && !r.qpos && !r.memory.head);
-    if (!strstr(err.text, expected) || !strstr(err.text, "bad.safetensors"))
-        test_fail(__FILE__, __LINE__, "\"%s\" does not hold \"%s\"", err.text, expected);
-}
-
-static void test_rollout_refusals(void)
-{
-    float good[2 * HRC_NQ], bad[2 * HRC_NQ];
-    squat(good, 0);
-    squat(good + HRC_NQ, 1);
-    refuse(NULL, NULL, good, NULL, NULL);
-    refuse("format", "heracles-clip", good, NULL, "is not a rollout");
-    refuse("name", NULL, good, NULL, "\"name\" is missing");
-    refuse("fps", "fast", good, NULL, "fps is \"fast\"");
-    refuse("fps", "-1", good, NULL, "fps is \"-1\"");
-    refuse("joint_names", "left_hip_pitch_joint,knee", good, NULL, "joint 1 is \"knee\"");
-    refuse("events", "{}", good, NULL, "not a JSON array");
-    refuse("events", "[{\"t\": \"now\", \"text\": \"x\"}]", good, NULL, "event 0 is not");
-    memcpy(bad, good, sizeof bad);
-    bad[HRC_NQ + 9] = NAN;
-    refuse(NULL, NULL, bad, NULL, "frame 1, column 9 is not finite");
-    memcpy(bad, good, sizeof bad);
-    bad[HRC_NQ + 3] = 2;
-    refuse(NULL, NULL, bad, NULL, "frame 1: root quaternion");
-    tensor shorter = {"ref", DT_F32, 2, {1, HRC_NQ}, HRC_NQ, good};
-    refuse(NULL, NULL, good, &shorter, "\"ref\" is F32 1x36, expected F32 2x36");
-    hrc_error err;
-    rollout r;
-    ENSURE(rollout_create(&r, 0, 50, "none", 0, 0, &err) == HRC_EINVAL);
-    test_write(test_path("torn.safetensors"), "\x40\0\0\0\0\0\0\0{", 9);
-    ENSURE(rollout_load(&r, test_path("torn.safetensors"), &err) < 0 && strstr(err.text, "torn"));
 }
 
 /* ---- What stands in the page. ---- */
@@ -455,45 +370,118 @@ static void need_browser(void)
     if (test_shell(NULL, 0, "command -v chromium") != 0) SKIP("chromium is not installed");
 }
 
-/* The stage of page.html at a moment. A browser that gets no processor time may take its picture before the
- * first frame has reached the screen, so a blank one is taken again. */
-static picture take_picture(const char *name, const char *hash, int w, int h)
+static const struct {
+    const char *name, *hash;
+    int w, h;
+} SHOTS[] = {
+    {"start", "t=0&play=0", 800, 700},
+    {"later", "t=1&play=0", 800, 700},
+    {"alone", "t=1&play=0&ghost=0", 800, 700},
+    {"phone", "item=1&t=0&play=0", 390, 844},
+};
+
+enum { START, LATER, ALONE };
+
+static void take_pictures(picture *pictures)
 {
-    char command[512], out[4096], file[64];
-    snprintf(command, sizeof command,
-             "tools/browser \"file://$T/page.html#%s\" --screenshot=$T/%s.png --window-size=%d,%d >$T/out",
-             hash, name, w, h);
-    snprintf(file, sizeof file, "%s.png", name);
-    picture p = {0};
-    int colours = 0;
-    for (int try = 0; try < 3 && colours < 80; try++) {
-        free(p.rgb);
-        ENSURE(test_shell(out, sizeof out, command) == 0);
-        if (strstr(out, "console:")) test_fail(__FILE__, __LINE__, "%s", out);
-        p = read_picture(test_path(file));
-        ENSURE(p.w == w && p.h == h);
-        colours = colours_in(&p);
+    char command[2048] = "", out[4096];
+    for (int i = 0; i < COUNT(SHOTS); i++) {
+        size_t used = strlen(command);
+        snprintf(
+            command + used, sizeof command - used,
+            "tools/browser \"file://$T/page.html#%s\" --screenshot=$T/%s.png --window-size=%d,%d >$T/%s &\n",
+            SHOTS[i].hash, SHOTS[i].name, SHOTS[i].w, SHOTS[i].h, SHOTS[i].name);
     }
-    if (colours < 80) test_fail(__FILE__, __LINE__, "%s: %d colours, the stage is blank", name, colours);
-    return p;
+    strcat(command, "wait");
+    ENSURE(test_shell(out, sizeof out, command) == 0);
+    if (strstr(out, "console:")) test_fail(__FILE__, __LINE__, "%s", out);
+    for (int i = 0; i < COUNT(SHOTS); i++) {
+        char file[32];
+        snprintf(file, sizeof file, "%s.png", SHOTS[i].name);
+        free(pictures[i].rgb);
+        pictures[i] = read_picture(test_path(file));
+        ENSURE(pictures[i].w == SHOTS[i].w && pictures[i].h == SHOTS[i].h);
+    }
 }
 
 static void test_browser_pictures(void)
 {
     need_browser();
     write_browser_page();
-    picture start = take_picture("start", "t=0&play=0", 800, 700);
-    picture later = take_picture("later", "t=1&play=0", 800, 700);
-    picture alone = take_picture("alone", "t=1&play=0&ghost=0", 800, 700);
-    picture phone = take_picture("phone", "item=1&t=0&play=0", 390, 844);
+    picture p[COUNT(SHOTS)] = {{0}};
+    int fewest = 0;
+    /* A browser that gets no processor time may take its picture before the first frame has reached the
+     * screen, so blank ones are taken again. */
+    for (int attempt = 0; attempt < 3 && fewest < 80; attempt++) {
+        take_pictures(p);
+        fewest = colours_in(&p[0]);
+        for (int i = 1; i < COUNT(SHOTS); i++)
+            if (colours_in(&p[i]) < fewest) fewest = colours_in(&p[i]);
+    }
+    if (fewest < 80) test_fail(__FILE__, __LINE__, "a stage with only %d colours is blank", fewest);
     double bluer;
-    ENSURE(difference(&start, &later, &bluer) > 2000); /* it squats */
-    ENSURE(difference(&alone, &later, &bluer) > 1000); /* the ghost, which is blue */
+    ENSURE(difference(&p[START], &p[LATER], &bluer) > 2000); /* it squats */
+    ENSURE(difference(&p[ALONE], &p[LATER], &bluer) > 1000); /* the ghost, which is blue */
     ENSURE(bluer > 10);
-    free(start.rgb);
-    free(later.rgb);
-    free(alone.rgb);
-    free(phone.rgb);
+    for (int i = 0; i < COUNT(SHOTS); i++) free(p[i].rgb);
+}
+
+/* A user's hands, as a script at the end of the page; what came of them stands in its title. */
+static const char HANDS[] =
+    "<script>\n"
+    "const seen = [], note = (name, value) => seen.push(name + '=' + value);\n"
+    "const key = (name, shift) => window.dispatchEvent(new KeyboardEvent('keydown', {key: name, shiftKey: shift}));\n"
+    "const pointer = (element, type, x, y, more) => element.dispatchEvent(new PointerEvent(type,\n"
+    "    {pointerId: 1, clientX: x, clientY: y, bubbles: true, ...more}));\n"
+    "const orbit = replay.stage.orbit, canvas = replay.stage.renderer.domElement;\n"
+    "replay.advance(0); replay.robot.root.updateMatrixWorld(true);\n"
+    "note('hand', replay.robot.links[22].getWorldPosition(new THREE.Vector3()).toArray().map(x => x.toFixed(5)));\n"
+    "key('ArrowRight'); key('ArrowRight', true); note('frame', Math.round(50 * replay.t));\n"
+    "key(' '); note('playing', replay.playing); key(' ');\n"
+    "key('g'); note('ghost', replay.ghostOn); key('+'); note('speed', replay.speed);\n"
+    "document.querySelector('.timeline-mark').click(); note('mark', replay.t);\n"
+    "const box = replay.plots[1].canvas.getBoundingClientRect();\n"
+    "pointer(replay.plots[1].canvas, 'pointerdown', box.left + 38 + (box.width - 48) / 2, box.top + 20);\n"
+    "note('plot', replay.t.toFixed(2));\n"
+    "const azimuth = orbit.azimuth, distance = orbit.distance;\n"
+    "pointer(canvas, 'pointerdown', 300, 200); pointer(canvas, 'pointermove', 350, 200, {buttons: 1});\n"
+    "note('turned', (orbit.azimuth - azimuth).toFixed(2)); note('follows', replay.following);\n"
+    "pointer(canvas, 'pointermove', 350, 150, {buttons: 1, shiftKey: true}); pointer(canvas, 'pointerup', 350, 150);\n"
+    "note('follows', replay.following);\n"
+    "canvas.dispatchEvent(new WheelEvent('wheel', {deltaY: 100, cancelable: true}));\n"
+    "note('further', orbit.distance > distance);\n"
+    "replay.buttons[1].click(); note('item', replay.index); note('t', replay.t);\n"
+    "document.title = seen.join(' ');\n"
+    "setTimeout(() => document.title += ' ' + location.hash.slice(1, 18), 600);\n"
+    "</script>";
+
+static void test_browser_hands(void)
+{
+    need_browser();
+    write_browser_page();
+    char *page = read_text(test_path("page.html"));
+    FILE *touched = fopen(test_path("touched.html"), "wb");
+    ENSURE(touched && fputs(page, touched) >= 0 && fputs(HANDS, touched) >= 0 && fclose(touched) == 0);
+    free(page);
+    char out[4096];
+    ENSURE(test_shell(out, sizeof out,
+                      "tools/browser \"file://$T/touched.html#t=0&play=0\" --dump-dom >$T/touched.dom\n"
+                      "grep -o '<title>[^<]*' $T/touched.dom") == 0);
+    double x, y, z, qpos[HRC_NQ];
+    int used = 0;
+    ENSURE(sscanf(out, "<title>hand=%lf,%lf,%lf %n", &x, &y, &z, &used) == 3 && used > 0);
+    float frame[HRC_NQ];
+    fk_pose pose;
+    squat(frame, 0);
+    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)frame[i];
+    fk(&pose, qpos);
+    ENSURE_NEAR(x, pose.pos[G1_LEFT_WRIST][0], 3e-4);
+    ENSURE_NEAR(y, pose.pos[G1_LEFT_WRIST][1], 3e-4);
+    ENSURE_NEAR(z, pose.pos[G1_LEFT_WRIST][2], 3e-4);
+    const char *expected = "frame=11 playing=true ghost=false speed=2 mark=0.5 plot=1.00 turned=-0.30 "
+                           "follows=true follows=false further=true item=1 t=0 item=1&amp;t=0.000&amp;pl\n";
+    if (strcmp(out + used, expected) != 0)
+        test_fail(__FILE__, __LINE__, "the page says \"%s\", expected \"%s\"", out + used, expected);
 }
 
 /* What the page says about itself: the moment it was sent to, that it plays, and a browser without WebGL. */
@@ -504,8 +492,8 @@ static void test_browser_text(void)
     static char out[8 << 20];
     ENSURE(test_shell(out, sizeof out,
                       "dom() { tools/browser \"file://$T/page.html#$2\" --dump-dom $3 >$T/$1.dom 2>&1; }\n"
-                      "dom moment 'item=1&t=1.25&play=0&speed=0.5' & dom play 'play=1&speed=0.25'; wait\n"
-                      "dom blind 't=0.5' --disable-3d-apis\n"
+                      "dom moment 'item=1&t=1.25&play=0&speed=0.5' & dom play 'play=1&speed=0.25' &\n"
+                      "dom blind 't=0.5' --disable-3d-apis; wait\n"
                       "cat $T/moment.dom") == 0);
     ENSURE(strstr(out, "1.25 / 2.50 s</span>") && strstr(out, "frame 38 of 75 at 30 Hz"));
     ENSURE(strstr(out, "<title>get up") && strstr(out, "push 20 N s") && !strstr(out, "console:"));
@@ -516,7 +504,7 @@ static void test_browser_text(void)
     ENSURE(strstr(out, "WebGL is not available") && strstr(out, ">0.50 / 2.00 s"));
 }
 
-TEST_TABLE({"view.visuals", test_visuals}, {"view.rollout_round_trip", test_rollout_round_trip},
-           {"view.rollout_refusals", test_rollout_refusals}, {"view.page_escaping", test_page_escaping},
+TEST_TABLE({"view.visuals", test_visuals}, {"view.page_escaping", test_page_escaping},
            {"view.page_frames", test_page_frames}, {"view.command", test_command},
-           {"view.browser_pictures", test_browser_pictures}, {"view.browser_text", test_browser_text})
+           {"view.browser_pictures", test_browser_pictures}, {"view.browser_text", test_browser_text},
+           {"view.browser_hands", test_browser_hands})
