@@ -77,7 +77,7 @@ $(BUILD)/%.o: %.c | $(BUILD)/.packages-build
 	@mkdir -p $(@D)
 	@echo "  CC $<"
 	$Q$(CC) $(FLAGS) -MMD -MP -c $< -o $@
-$(BUILD)/%.o: %.S $(wildcard assets/*) | $(BUILD)/.packages-build
+$(BUILD)/%.o: %.S $(wildcard assets/* assets/*/*) | $(BUILD)/.packages-build
 	@mkdir -p $(@D)
 	$Q$(CC) -Iassets -I/usr/share/javascript/three -c $< -o $@
 

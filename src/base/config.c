@@ -112,7 +112,8 @@ static char *trim(char *text)
     return text;
 }
 
-static hrc_status parse_line(config *c, char *line, char section[64], const char *where, hrc_error *err)
+static hrc_status scan_line(char *line, char section[64], const char *where, ini_entry *entry, void *ctx,
+                            hrc_error *err)
 {
     char *text = trim(line);
     if (*text == 0 || *text == '#' || *text == ';') return HRC_OK;
@@ -127,12 +128,11 @@ static hrc_status parse_line(config *c, char *line, char section[64], const char
     char *equals = strchr(text, '=');
     if (!equals) return fail(err, HRC_EFORMAT, "%s: \"%.60s\" is not key = value", where, text);
     *equals = 0;
-    return config_set(c, section, trim(text), trim(equals + 1), where, err);
+    return entry(ctx, section, trim(text), trim(equals + 1), where, err);
 }
 
-hrc_status config_parse(config *c, const char *name, file_view text, hrc_error *err)
+hrc_status ini_scan(const char *name, file_view text, ini_entry *entry, void *ctx, hrc_error *err)
 {
-    config changed = *c; /* on error nothing has changed */
     char line[LINE_MAX_BYTES], section[64] = "", where[LINE_MAX_BYTES];
     size_t begin = 0;
     for (int number = 1; begin < text.size; number++) {
@@ -144,9 +144,22 @@ hrc_status config_parse(config *c, const char *name, file_view text, hrc_error *
                         end - begin, sizeof line);
         memcpy(line, text.data + begin, end - begin);
         line[end - begin] = 0;
-        TRY(parse_line(&changed, line, section, where, err));
+        TRY(scan_line(line, section, where, entry, ctx, err));
         begin = end + 1;
     }
+    return HRC_OK;
+}
+
+static hrc_status set_entry(void *ctx, const char *section, char *key, char *value, const char *where,
+                            hrc_error *err)
+{
+    return config_set(ctx, section, key, value, where, err);
+}
+
+hrc_status config_parse(config *c, const char *name, file_view text, hrc_error *err)
+{
+    config changed = *c; /* on error nothing has changed */
+    TRY(ini_scan(name, text, set_entry, &changed, err));
     *c = changed;
     return HRC_OK;
 }

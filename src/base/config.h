@@ -44,4 +44,9 @@ hrc_status config_load(config *c, const char *path, hrc_error *err);
 void config_print_value(char *out, size_t size, const config *c, const config_entry *e);
 char *config_text(const config *c); /* the resolved INI text; the caller frees it; NULL when out of memory */
 
+/* The lines of any INI text, one call for each key = value; `where` is "file:line". */
+typedef hrc_status ini_entry(void *ctx, const char *section, char *key, char *value, const char *where,
+                             hrc_error *err);
+hrc_status ini_scan(const char *name, file_view text, ini_entry *entry, void *ctx, hrc_error *err);
+
 #endif

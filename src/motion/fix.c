@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/rot.h"
+#include "motion/lowpass.h"
 #include "robot/capsules.h"
 
 /* q and -q are one orientation: choose signs so that neighbours are near, and filters see a smooth signal. */
@@ -43,56 +44,22 @@ hrc_status fix_median(clip *c, hrc_error *err)
     return HRC_OK;
 }
 
-typedef struct {
-    double b0, b1, b2, a1, a2; /* y = b0 x + b1 x1 + b2 x2 - a1 y1 - a2 y2; gain 1 at 0 Hz */
-} biquad;
-
-/* Butterworth, second order, by the bilinear transform with the cut-off pre-warped. Two passes multiply:
- * each is to leave 2^-1/4 of the amplitude at hz, from 1 / (1 + (w_hz / w)^4) = 2^-1/2. */
-static biquad butterworth_of_two(double hz, double fps)
-{
-    double w = tan(M_PI * hz / fps) / pow(M_SQRT2 - 1, 0.25), norm = 1 / (1 + M_SQRT2 * w + w * w);
-    biquad f = {w * w * norm, 2 * w * w * norm, w * w * norm, 2 * (w * w - 1) * norm,
-                (1 - M_SQRT2 * w + w * w) * norm};
-    return f;
-}
-
-/* In place, from x[0] in steps of `step` numbers; starts as if the first value had always been there. */
-static void filter(double *x, int n, int step, biquad f)
-{
-    double s2 = (f.b2 - f.a2) * x[0], s1 = (f.b1 - f.a1) * x[0] + s2;
-    for (int i = 0; i < n; i++) {
-        double in = x[i * step], out = f.b0 * in + s1;
-        s1 = f.b1 * in - f.a1 * out + s2;
-        s2 = f.b2 * in - f.a2 * out;
-        x[i * step] = out;
-    }
-}
-
-/* Both ends are continued by `pad` frames, turned about the end point, so that slopes go on. */
-static void filter_channel(clip *c, int channel, double *x, int pad, biquad f)
-{
-    int n = c->n, total = n + 2 * pad;
-    double first = (double)clip_frame(c, 0)[channel], last = (double)clip_frame(c, n - 1)[channel];
-    for (int i = 0; i < n; i++) x[pad + i] = (double)clip_frame(c, i)[channel];
-    for (int i = 1; i <= pad; i++) {
-        x[pad - i] = 2 * first - (double)clip_frame(c, i)[channel];
-        x[pad + n - 1 + i] = 2 * last - (double)clip_frame(c, n - 1 - i)[channel];
-    }
-    filter(x, total, 1, f);
-    filter(x + total - 1, total, -1, f);
-    for (int i = 0; i < n; i++) clip_frame(c, i)[channel] = (float)x[pad + i];
-}
-
 hrc_status fix_lowpass(clip *c, double hz, hrc_error *err)
 {
-    if (c->n < 3 || hz >= 0.45 * c->fps) return HRC_OK;
-    int pad = (int)fmin(c->n - 1, ceil(2 * c->fps / hz));
+    if (!lowpass_useful(c->n, hz, c->fps)) return HRC_OK;
     arena memory = {0};
-    double *x = ARENA_NEW(&memory, double, c->n + 2 * pad);
-    if (!x) return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", c->name, c->n);
+    double *x = ARENA_NEW(&memory, double, c->n);
+    double *scratch = ARENA_NEW(&memory, double, lowpass_scratch(c->n, hz, c->fps));
+    if (!x || !scratch) {
+        arena_free(&memory);
+        return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", c->name, c->n);
+    }
     align_hemispheres(c);
-    for (int k = 0; k < HRC_NQ; k++) filter_channel(c, k, x, pad, butterworth_of_two(hz, c->fps));
+    for (int k = 0; k < HRC_NQ; k++) {
+        for (int i = 0; i < c->n; i++) x[i] = (double)clip_frame(c, i)[k];
+        lowpass(x, c->n, 1, hz, c->fps, scratch);
+        for (int i = 0; i < c->n; i++) clip_frame(c, i)[k] = (float)x[i];
+    }
     normalize_all(c);
     arena_free(&memory);
     return HRC_OK;

@@ -40,7 +40,8 @@ static double clamp01(double x)
 
 /* With u, v the segments and w = a0 - b0, minimise |w + s u - t v|^2 over the unit square: the free
  * minimum in s, then the best t for it, and when that leaves [0,1] the best s for the clamped t. */
-double segment_distance(const double a0[3], const double a1[3], const double b0[3], const double b1[3])
+double segment_nearest(double p[3], double q[3], const double a0[3], const double a1[3], const double b0[3],
+                       const double b1[3])
 {
     const double TINY = 1e-18; /* squared length below which a segment is a point: 1 nm */
     double u[3], v[3], w[3];
@@ -60,8 +61,17 @@ double segment_distance(const double a0[3], const double a1[3], const double b0[
         }
     }
     double d[3];
-    for (int k = 0; k < 3; k++) d[k] = w[k] + s * u[k] - t * v[k];
+    for (int k = 0; k < 3; k++) {
+        p[k] = a0[k] + s * u[k], q[k] = b0[k] + t * v[k];
+        d[k] = w[k] + s * u[k] - t * v[k];
+    }
     return vec_norm(d);
+}
+
+double segment_distance(const double a0[3], const double a1[3], const double b0[3], const double b1[3])
+{
+    double p[3], q[3];
+    return segment_nearest(p, q, a0, a1, b0, b1);
 }
 
 double capsule_distance(const capsule *p, const capsule *q)

@@ -38,6 +38,10 @@ capsule_low capsules_lowest(const capsule *c, int first, int n); /* over capsule
 /* Distance of two segments; either may be a point, they may be parallel. */
 double segment_distance(const double a0[3], const double a1[3], const double b0[3], const double b1[3]);
 
+/* The same, with the nearest points p of the first and q of the second. */
+double segment_nearest(double p[3], double q[3], const double a0[3], const double a1[3], const double b0[3],
+                       const double b1[3]);
+
 /* Gap between two surfaces; negative is the depth of penetration (as long as the axes do not cross). */
 double capsule_distance(const capsule *p, const capsule *q);
 

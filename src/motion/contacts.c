@@ -1,0 +1,134 @@
+#include "motion/contacts.h"
+
+#include <math.h>
+
+#include "base/rot.h"
+
+#define ENTER_MPS 0.25 /* slower than this a point begins to stand ... */
+#define LEAVE_MPS 0.45 /* ... and faster it leaves; capture noise reaches 0.2 */
+#define ENTER_M 0.05   /* height over the floor level */
+#define LEAVE_M 0.08
+#define SHORTEST_S 0.06
+#define STRAY_M 0.03     /* a slow point that creeps this far from where it stood begins a new plant */
+#define FLOOR_WINDOW_S 1 /* longer than a flight or a swing, shorter than drifts of the floor */
+#define SWING_MPS 0.6    /* a travelling foot */
+#define LEVEL_FRAMES 5   /* fewer flat frames do not tell how a sole lies */
+#define LEVEL_MOST 0.6   /* rad: a larger correction would be a sole that never was flat */
+
+static const double *end_point(const human *h, int end, int i)
+{
+    return end % 2 ? h->toe[i][end / 2] : h->ankle[i][end / 2];
+}
+
+static double point_speed(const human *h, int end, int i)
+{
+    int a = i > 0 ? i - 1 : i, b = i + 1 < h->n ? i + 1 : i;
+    double d[3];
+    if (a == b) return 0;
+    for (int k = 0; k < 3; k++) d[k] = end_point(h, end, b)[k] - end_point(h, end, a)[k];
+    return vec_norm(d) * h->fps / (b - a);
+}
+
+/* The lower of both toes, lowest over a window around each frame. */
+static void find_floor(contacts *c, const human *h)
+{
+    int half = (int)(FLOOR_WINDOW_S * h->fps);
+    for (int i = 0; i < h->n; i++) {
+        double low = INFINITY;
+        for (int k = i - half < 0 ? 0 : i - half; k <= i + half && k < h->n; k++)
+            low = fmin(low, fmin(h->toe[k][0][2], h->toe[k][1][2]));
+        c->floor[i] = low;
+    }
+}
+
+/* Frames first..last of one point: cut where it creeps away, drop what is too short. */
+static void add_plants(contacts *c, const human *h, int end, int first, int last)
+{
+    int shortest = (int)ceil(SHORTEST_S * h->fps);
+    while (first <= last) {
+        double sum[2] = {0};
+        int i = first;
+        for (; i <= last; i++) {
+            const double *p = end_point(h, end, i);
+            int count = i - first;
+            if (count && hypot(p[0] - sum[0] / count, p[1] - sum[1] / count) > STRAY_M) break;
+            sum[0] += p[0], sum[1] += p[1];
+        }
+        if (i - first >= shortest) {
+            for (int k = first; k < i; k++) c->plant[k][end] = c->nplants;
+            c->nplants++;
+        }
+        first = i;
+    }
+}
+
+static void find_plants(contacts *c, const human *h, int end)
+{
+    double rest = end % 2 ? 0 : h->ankle_height[end / 2];
+    int first = -1;
+    for (int i = 0; i <= h->n; i++) {
+        bool stands = false;
+        if (i < h->n) {
+            double speed = point_speed(h, end, i), height = end_point(h, end, i)[2] - c->floor[i] - rest;
+            stands =
+                first < 0 ? speed < ENTER_MPS && height < ENTER_M : speed < LEAVE_MPS && height < LEAVE_M;
+        }
+        if (stands && first < 0) first = i;
+        if (!stands && first >= 0) {
+            add_plants(c, h, end, first, i - 1);
+            first = -1;
+        }
+    }
+}
+
+static bool foot_stands(const contacts *c, int side, int i)
+{
+    return c->plant[i][2 * side] >= 0 || c->plant[i][2 * side + 1] >= 0;
+}
+
+hrc_status contacts_find(contacts *c, const human *h, arena *memory, hrc_error *err)
+{
+    *c = (contacts){.n = h->n};
+    c->plant = arena_alloc(memory, (size_t)h->n, sizeof *c->plant);
+    c->swing = arena_alloc(memory, (size_t)h->n, sizeof *c->swing);
+    c->floor = ARENA_NEW(memory, double, h->n);
+    if (!c->plant || !c->swing || !c->floor)
+        return fail(err, HRC_ENOMEM, "out of memory for the contacts of %d frames", h->n);
+    for (int i = 0; i < h->n; i++)
+        for (int end = 0; end < FOOT_ENDS; end++) c->plant[i][end] = -1;
+    find_floor(c, h);
+    for (int end = 0; end < FOOT_ENDS; end++) find_plants(c, h, end);
+    for (int i = 0; i < h->n; i++)
+        for (int side = 0; side < 2; side++) {
+            double slower = fmin(point_speed(h, 2 * side, i), point_speed(h, 2 * side + 1, i));
+            c->swing[i][side] = !foot_stands(c, side, i) && foot_stands(c, !side, i) && slower > SWING_MPS;
+        }
+    return HRC_OK;
+}
+
+int contacts_level_feet(human *h, const contacts *c)
+{
+    int frames = 0;
+    for (int side = 0; side < 2; side++) {
+        int foot = side ? BODY_RIGHT_FOOT : BODY_LEFT_FOOT, count = 0;
+        double up[3] = {0}, correction[4];
+        static const double Z[3] = {0, 0, 1};
+        for (int i = 0; i < h->n; i++) {
+            if (c->plant[i][2 * side] < 0 || c->plant[i][2 * side + 1] < 0) continue;
+            double v[3];
+            quat_rotate_inv(v, h->quat[i][foot], Z); /* the vertical as the foot sees it */
+            for (int k = 0; k < 3; k++) up[k] += v[k];
+            count++;
+        }
+        frames += count;
+        double norm = vec_norm(up);
+        if (count < LEVEL_FRAMES || up[2] < cos(LEVEL_MOST) * norm) continue;
+        /* foot * correction takes z to what it saw as vertical */
+        for (int k = 0; k < 3; k++) up[k] /= norm;
+        correction[0] = 1 + up[2];
+        vec_cross(correction + 1, Z, up);
+        quat_normalize(correction);
+        for (int i = 0; i < h->n; i++) quat_mul(h->quat[i][foot], h->quat[i][foot], correction);
+    }
+    return frames;
+}

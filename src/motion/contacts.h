@@ -1,0 +1,25 @@
+/* When a person's feet stand. The heel (followed by the ankle) and the ball (the toe joint) of each foot are
+ * judged apart, so that a foot can roll over its toes without sliding. A plant begins when the point is
+ * slow and low, and ends when it is fast or high, with other thresholds, so that noise does not chop it. */
+#ifndef HRC_MOTION_CONTACTS_H
+#define HRC_MOTION_CONTACTS_H
+
+#include "motion/human.h"
+
+enum { END_LEFT_HEEL, END_LEFT_TOE, END_RIGHT_HEEL, END_RIGHT_TOE, FOOT_ENDS };
+
+typedef struct {
+    int n;
+    int nplants;
+    int (*plant)[FOOT_ENDS]; /* (n) which plant the point is in, -1 for none; numbers 0 .. nplants-1 */
+    bool (*swing)[2];        /* (n) the foot travels while the other one stands */
+    double *floor;           /* (n) level of the toe joints over the last and next second, m */
+} contacts;
+
+hrc_status contacts_find(contacts *c, const human *h, arena *memory, hrc_error *err);
+
+/* Turn the orientation of both feet, by a constant each, so that on average they are level while heel and
+ * toe stand: the rest pose of a file says little about its soles. Returns how many frames that rests on. */
+int contacts_level_feet(human *h, const contacts *c);
+
+#endif

@@ -1,0 +1,179 @@
+#include "motion/ground.h"
+
+#include <math.h>
+
+#include "motion/stats.h"
+#include "robot/capsules.h"
+
+#define GRAVITY 9.81
+#define FLIGHT_MIN_S 0.1
+#define FLIGHT_MAX_S 1.2
+#define FLIGHT_CLEAR_M 0.015 /* toes over their floor level */
+#define FREE_FALL_LO -13.5   /* what the fit of a real flight may give: limbs and noise move it */
+#define FREE_FALL_HI -6.5
+#define FOLLOW_HZ 2.0    /* heights follow the support slower than this, the person's path faster */
+#define FLIGHT_STIFF 1e4 /* weight of the fall against that of the support */
+#define EDGE_FRAMES 2    /* next to a flight the support holds less: there the speed changes from s v to v */
+#define EDGE_SHARE 0.2
+
+typedef struct {
+    double *low, *com; /* (n) lowest point and centre of mass over the root */
+    double *z;         /* (n) the wanted height */
+} heights;
+
+static void measure_heights(heights *w, double (*qpos)[HRC_NQ], int n)
+{
+    for (int i = 0; i < n; i++) {
+        fk_pose pose;
+        capsule capsules[G1_GEOMS];
+        double com[3];
+        fk(&pose, qpos[i]);
+        capsules_place(capsules, &pose);
+        fk_com(com, &pose);
+        w->low[i] = capsules_lowest(capsules, 0, G1_GEOMS).z - qpos[i][2];
+        w->com[i] = com[2] - qpos[i][2];
+    }
+}
+
+/* Least squares parabola through z over frames first..last; its acceleration. */
+static double fit_acceleration(const double *z, int first, int last, double fps)
+{
+    double n = last - first + 1, middle = 0.5 * (first + last), s2 = 0, s4 = 0, z0 = 0, z2 = 0;
+    for (int i = first; i <= last; i++) {
+        double t = (i - middle) / fps;
+        s2 += t * t, s4 += t * t * t * t, z0 += z[i], z2 += z[i] * t * t;
+    }
+    return 2 * (n * z2 - s2 * z0) / (n * s4 - s2 * s2);
+}
+
+static bool off_the_ground(const human *h, const contacts *c, int i)
+{
+    for (int end = 0; end < FOOT_ENDS; end++)
+        if (c->plant[i][end] >= 0) return false;
+    return fmin(h->toe[i][0][2], h->toe[i][1][2]) > c->floor[i] + FLIGHT_CLEAR_M;
+}
+
+/* Runs without a standing foot in which the person falls freely. z is scratch (n). */
+static void find_flights(ground *g, const heights *w, double scale, const human *h, const contacts *c)
+{
+    for (int i = 0; i < h->n; i++) w->z[i] = h->hips[i][2] + w->com[i] / scale;
+    for (int i = 0; i < h->n; i++) {
+        int last = i;
+        if (!off_the_ground(h, c, i)) continue;
+        while (last + 1 < h->n && off_the_ground(h, c, last + 1)) last++;
+        double seconds = (last - i) / h->fps;
+        if (seconds >= FLIGHT_MIN_S - 1e-9 && seconds <= FLIGHT_MAX_S) {
+            double accel = fit_acceleration(w->z, i, last, h->fps);
+            if (accel >= FREE_FALL_LO && accel <= FREE_FALL_HI) {
+                g->flights[g->nflights++] = (flight){i, last, accel};
+                for (int k = i; k <= last; k++) g->airborne[k] = true;
+            }
+        }
+        i = last;
+    }
+}
+
+/* Symmetric band of width two: a (n, 3) holds the diagonal and the two above it; b becomes the solution. */
+static void solve_pentadiagonal(double (*a)[3], double *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 1; k <= 2 && i + k < n; k++) {
+            double f = a[i][k] / a[i][0];
+            for (int m = k; m <= 2; m++) a[i + k][m - k] -= f * a[i][m];
+            b[i + k] -= f * b[i];
+        }
+    for (int i = n - 1; i >= 0; i--) {
+        for (int k = 1; k <= 2 && i + k < n; k++) b[i] -= a[i][k] * b[i + k];
+        b[i] /= a[i][0];
+    }
+}
+
+/* weight ((z[i-1] - 2 z[i] + z[i+1]) - second)^2 */
+static void add_second_difference(double (*a)[3], double *b, int i, double second, double weight)
+{
+    static const double D[3] = {1, -2, 1};
+    for (int p = 0; p < 3; p++) {
+        b[i - 1 + p] += weight * D[p] * second;
+        for (int q = p; q < 3; q++) a[i - 1 + p][q - p] += weight * D[p] * D[q];
+    }
+}
+
+/* A flight that the clip cuts off has support at one end only: at the other, the person's own height over it
+ * (not scaled: the robot falls as fast) takes its place. */
+static void anchor_cut_flights(double (*a)[3], double *b, const ground *g, const human *h,
+                               const double *level)
+{
+    for (int k = 0; k < g->nflights; k++) {
+        int first = g->flights[k].first, last = g->flights[k].last;
+        int cut = first == 0 ? 0 : last == h->n - 1 ? last : -1, carried = first == 0 ? last + 1 : first - 1;
+        if (cut < 0 || carried < 0 || carried >= h->n) continue;
+        a[cut][0] += 1;
+        b[cut] += level[carried] + h->hips[cut][2] - h->hips[carried][2];
+    }
+}
+
+static double support_weight(const ground *g, int i, int n)
+{
+    if (g->airborne[i]) return 0;
+    for (int k = i - EDGE_FRAMES; k <= i + EDGE_FRAMES; k++)
+        if (k >= 0 && k < n && g->airborne[k]) return EDGE_SHARE;
+    return 1;
+}
+
+/* w->z: heights that minimise  sum carried (z - level)^2 + stiff (z'' - wanted z'')^2. */
+static void solve_heights(heights *w, const ground *g, double scale, const human *h, const double *level,
+                          double (*a)[3])
+{
+    double dt = 1 / h->fps, stiff = pow(2 * M_PI * FOLLOW_HZ * dt, -4);
+    for (int i = 0; i < h->n; i++) {
+        double weight = support_weight(g, i, h->n);
+        a[i][0] = weight + 1e-9, a[i][1] = a[i][2] = 0;
+        w->z[i] = weight * level[i];
+    }
+    anchor_cut_flights(a, w->z, g, h, level);
+    for (int i = 1; i + 1 < h->n; i++) {
+        double person = scale * (h->hips[i - 1][2] - 2 * h->hips[i][2] + h->hips[i + 1][2]);
+        double limbs = w->com[i - 1] - 2 * w->com[i] + w->com[i + 1];
+        bool falls = g->airborne[i];
+        add_second_difference(a, w->z, i, falls ? -GRAVITY * dt * dt - limbs : person,
+                              falls ? stiff * FLIGHT_STIFF : stiff);
+    }
+    solve_pentadiagonal(a, w->z, h->n);
+}
+
+/* Root heights at which the robot stands on the floor: exactly, or with the person's height over a floor
+ * that is given, up to the constant that the difference of soles and pelvis makes. */
+static void find_levels(double *level, const heights *w, const ground *g, double scale, const human *h,
+                        double floor, double *scratch)
+{
+    int n = 0;
+    for (int i = 0; i < h->n; i++) level[i] = -w->low[i];
+    if (isnan(floor)) return;
+    for (int i = 0; i < h->n; i++)
+        if (!g->airborne[i]) scratch[n++] = level[i] - scale * (h->hips[i][2] - floor);
+    double constant = n ? median(scratch, n) : 0;
+    for (int i = 0; i < h->n; i++) level[i] = scale * (h->hips[i][2] - floor) + constant;
+}
+
+hrc_status ground_find(ground *g, targets *t, double (*qpos)[HRC_NQ], const human *h, const contacts *c,
+                       double floor, arena *memory, hrc_error *err)
+{
+    int n = h->n;
+    *g = (ground){0};
+    heights w = {ARENA_NEW(memory, double, n), ARENA_NEW(memory, double, n), ARENA_NEW(memory, double, n)};
+    double *level = ARENA_NEW(memory, double, n), *scratch = ARENA_NEW(memory, double, n);
+    double(*a)[3] = arena_alloc(memory, (size_t)n, sizeof *a);
+    g->flights = ARENA_NEW(memory, flight, n);
+    g->airborne = ARENA_NEW(memory, bool, n);
+    if (!w.low || !w.com || !w.z || !level || !scratch || !a || !g->flights || !g->airborne)
+        return fail(err, HRC_ENOMEM, "out of memory for the heights of %d frames", n);
+    measure_heights(&w, qpos, n);
+    find_flights(g, &w, t->leg_scale, h, c);
+    find_levels(level, &w, g, t->leg_scale, h, floor, scratch);
+    solve_heights(&w, g, t->leg_scale, h, level, a);
+    for (int i = 0; i < n; i++) {
+        qpos[i][2] += w.z[i] - t->root[i][2]; /* keeps what the pose needs beside the target */
+        t->root[i][2] = w.z[i];
+    }
+    return HRC_OK;
+}

@@ -1,0 +1,23 @@
+/* A BVH motion as the retargeting sees it: at the rate of the result, in metres, z up, x forward at rest,
+ * without the noise of the capture, and turned into the axes of the robot's bodies. */
+#ifndef HRC_MOTION_HUMAN_H
+#define HRC_MOTION_HUMAN_H
+
+#include "motion/skeleton_map.h"
+
+typedef struct {
+    int n;
+    double fps;
+    double (*hips)[3];         /* (n) */
+    double (*quat)[BODIES][4]; /* (n) identity: as the robot's body stands in its zero pose */
+    double (*ankle)[2][3];     /* (n) left, right */
+    double (*toe)[2][3];
+    double ankle_height[2]; /* of the ankle over the toe joint when the sole is flat */
+    double leg, arm, torso; /* lengths of its bones, mean of left and right, m */
+} human;
+
+/* Everything is in `memory`. Motion over `cutoff_hz` is taken for noise. */
+hrc_status human_create(human *h, const bvh *b, const skeleton_map *map, double fps, double cutoff_hz,
+                        const char *path, arena *memory, hrc_error *err);
+
+#endif

@@ -1,0 +1,201 @@
+#include "motion/pose_terms.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rot.h"
+
+/* Weights, in the scale of the skeleton maps: residuals in m and rad are multiplied by them. */
+#define POSTURE 0.4       /* towards the default pose: decides only where the targets leave a choice */
+#define PLANT_HOLD 120.0  /* x, y of a standing point */
+#define PLANT_FLOOR 60.0  /* its height */
+#define PLANTED_SHARE 0.2 /* of the foot's own target while it stands */
+#define FLOOR 250.0
+#define APART 120.0
+#define APART_GAP 0.002  /* m: start to push before surfaces touch */
+#define RELEASE 0.01     /* m: a contact that was pushing keeps holding this far out */
+#define PLANT_REACH 0.06 /* m: a sole higher than that over the floor does not stand on it */
+#define SWING_CLEAR 0.03 /* m */
+#define SWING_RISE 0.4   /* m/s: how fast the clearance may grow from the floor */
+
+/* A contact pushes while it is inside. In the next step it must still be there, or the solver would return to
+ * where it came from and never settle; so it then holds from both sides until it is clearly out. */
+static bool pushes(bool *active, double depth)
+{
+    *active = depth > 0 || (*active && depth > -RELEASE);
+    return *active;
+}
+
+/* Middle of heel and ball on the sole, and half its width there; in the frame of the ankle roll link. */
+static const double SOLE[2][3] = {{-0.05, 0, -0.035}, {0.12, 0, -0.035}};
+static const double SOLE_HALF[2] = {0.012, 0.018};
+
+static int ankle_link(int side)
+{
+    return side ? G1_RIGHT_ANKLE : G1_LEFT_ANKLE;
+}
+
+static void sole_point(double out[3], const fk_pose *pose, int end, double aside)
+{
+    const double *middle = SOLE[end % 2];
+    double local[3] = {middle[0], aside * SOLE_HALF[end % 2], middle[2]};
+    fk_point(out, pose, ankle_link(end / 2), local);
+}
+
+/* Each plant holds its point at its mean place over the plant. */
+static void find_holds(scene *s, double (*sums)[3])
+{
+    const motion_problem *p = s->problem;
+    for (int i = 0; i < p->n; i++) {
+        fk_pose pose;
+        fk(&pose, p->qpos[i]);
+        for (int end = 0; end < FOOT_ENDS; end++) {
+            int plant = p->c->plant[i][end];
+            double at[3];
+            if (plant < 0 || p->g->airborne[i]) continue;
+            sole_point(at, &pose, end, 0);
+            for (int k = 0; k < 2; k++) s->holds[plant].at[k] += at[k];
+            sums[plant][0] += 1, sums[plant][1] += at[2];
+        }
+    }
+    for (int k = 0; k < p->c->nplants; k++) {
+        double count = sums[k][0];
+        if (count < 1) continue;
+        s->holds[k].at[0] /= count, s->holds[k].at[1] /= count;
+        s->holds[k].holds = sums[k][1] / count < PLANT_REACH;
+    }
+}
+
+static bool held(const scene *s, int frame, int end)
+{
+    int plant = s->problem->c->plant[frame][end];
+    return plant >= 0 && s->holds[plant].holds;
+}
+
+/* A travelling foot keeps clear of the floor, rising with a limited slope from where it stood. */
+static void find_clearance(scene *s)
+{
+    const motion_problem *p = s->problem;
+    double rise = SWING_RISE / p->fps;
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < p->n; i++) {
+            double most = p->c->swing[i][side] ? SWING_CLEAR : 0;
+            double before = i > 0 ? s->clearance[i - 1][side] : 0;
+            s->clearance[i][side] = fmin(most, before + rise);
+        }
+        for (int i = p->n - 2; i >= 0; i--)
+            s->clearance[i][side] = fmin(s->clearance[i][side], s->clearance[i + 1][side] + rise);
+    }
+}
+
+hrc_status scene_create(scene *s, const motion_problem *p, arena *memory, hrc_error *err)
+{
+    *s = (scene){.problem = p};
+    double(*sums)[3] = arena_alloc(memory, (size_t)p->c->nplants + 1, sizeof *sums);
+    s->holds = ARENA_NEW(memory, plant_hold, p->c->nplants + 1);
+    s->clearance = arena_alloc(memory, (size_t)p->n, sizeof *s->clearance);
+    s->touching = ARENA_NEW(memory, contact_state, p->n);
+    if (!sums || !s->holds || !s->clearance || !s->touching)
+        return fail(err, HRC_ENOMEM, "out of memory for the contacts of %d frames", p->n);
+    find_holds(s, sums);
+    find_clearance(s);
+    s->npairs = capsule_pairs(s->pairs, SELF_ALL);
+    return HRC_OK;
+}
+
+void foot_shares(double share[2], const scene *s, int frame)
+{
+    for (int side = 0; side < 2; side++)
+        share[side] = held(s, frame, 2 * side) || held(s, frame, 2 * side + 1) ? PLANTED_SHARE : 1;
+}
+
+void add_target_terms(ik_frame *f, const motion_problem *p, int frame, int stage, const double *foot_share)
+{
+    const robot_body *r = robot_bodies();
+    for (int b = 0; b < BODIES; b++) {
+        const map_body *m = &p->map->bodies[b];
+        double w = m->position[stage], target[3];
+        if (b == BODY_LEFT_FOOT) w *= foot_share[0];
+        if (b == BODY_RIGHT_FOOT) w *= foot_share[1];
+        for (int k = 0; k < 3; k++) target[k] = p->t->root[frame][k] + p->t->point[frame][b][k];
+        /* The place of the root is wanted in both stages: nothing else says where the robot is. */
+        if (b == BODY_PELVIS) w = p->map->bodies[b].position[1];
+        if (w > 0)
+            ik_position(f, r[b].point_link, f->pose->pos[r[b].point_link], target, (double[3]){w, w, w});
+        if (m->orientation[stage] > 0)
+            ik_orientation(f, r[b].link, p->t->quat[frame][b], m->orientation[stage]);
+    }
+}
+
+void add_posture_terms(ik_frame *f, const double *qpos)
+{
+    for (int j = 0; j < HRC_JOINTS; j++) ik_shift(f, 6 + j, G1_JOINT[j].q0 - qpos[7 + j], POSTURE);
+}
+
+static void add_plants(ik_frame *f, const scene *s, int frame)
+{
+    for (int end = 0; end < FOOT_ENDS; end++) {
+        if (!held(s, frame, end)) continue;
+        const plant_hold *hold = &s->holds[s->problem->c->plant[frame][end]];
+        int link = ankle_link(end / 2);
+        double at[3];
+        sole_point(at, f->pose, end, 0);
+        ik_position(f, link, at, (double[3]){hold->at[0], hold->at[1], 0},
+                    (double[3]){PLANT_HOLD, PLANT_HOLD, 0});
+        for (int aside = -1; aside <= 1; aside += 2) {
+            sole_point(at, f->pose, end, aside);
+            ik_height(f, link, at, -at[2], PLANT_FLOOR);
+        }
+    }
+}
+
+static void add_floor(ik_frame *f, const scene *s, int frame, const capsule *c, double strength)
+{
+    bool(*active)[2] = s->touching[frame].floor;
+    for (int i = 0; i < G1_GEOMS; i++) {
+        double clear = i < CAPSULE_LEFT_FOOT ? 0 : s->clearance[frame][i >= CAPSULE_RIGHT_FOOT];
+        for (int end = 0; end < 2; end++) {
+            const double *p = end ? c[i].b : c[i].a;
+            double depth = clear + c[i].radius - p[2];
+            if (end && memcmp(c[i].a, c[i].b, sizeof c[i].a) == 0) continue; /* a sphere has one end */
+            if (pushes(&active[i][end], depth)) ik_height(f, c[i].link, p, depth, strength * FLOOR);
+        }
+    }
+}
+
+static void add_self(ik_frame *f, const scene *s, int frame, const capsule *c, double strength)
+{
+    double middle[G1_GEOMS][3], reach[G1_GEOMS];
+    for (int i = 0; i < G1_GEOMS; i++) {
+        double half[3];
+        for (int k = 0; k < 3; k++) {
+            middle[i][k] = 0.5 * (c[i].a[k] + c[i].b[k]);
+            half[k] = 0.5 * (c[i].a[k] - c[i].b[k]);
+        }
+        reach[i] = vec_norm(half) + c[i].radius;
+    }
+    for (int n = 0; n < s->npairs; n++) {
+        int i = s->pairs[n].i, j = s->pairs[n].j;
+        double d[3], near = reach[i] + reach[j] + APART_GAP + RELEASE, p[3], q[3];
+        for (int k = 0; k < 3; k++) d[k] = middle[j][k] - middle[i][k];
+        if (vec_dot(d, d) >= near * near) continue;
+        double distance = segment_nearest(p, q, c[i].a, c[i].b, c[j].a, c[j].b);
+        double depth = c[i].radius + c[j].radius + APART_GAP - distance;
+        if (!pushes(&s->touching[frame].self[n], depth)) continue;
+        /* Axes that cross have no direction between them: take that between the middles. */
+        if (distance > 1e-6)
+            for (int k = 0; k < 3; k++) d[k] = q[k] - p[k];
+        double norm = vec_norm(d);
+        for (int k = 0; k < 3; k++) d[k] = norm > 1e-9 ? d[k] / norm : k == 0;
+        ik_apart(f, c[i].link, p, c[j].link, q, d, depth, strength * APART);
+    }
+}
+
+void add_scene_terms(ik_frame *f, const scene *s, int frame, double strength)
+{
+    capsule c[G1_GEOMS];
+    capsules_place(c, f->pose);
+    add_plants(f, s, frame);
+    add_floor(f, s, frame, c, strength);
+    add_self(f, s, frame, c, strength);
+}
