@@ -48,7 +48,7 @@ tsan:
 	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-tsan SANITIZE=thread CFLAGS="-O1 -g" TEST=pool,sim
 
 # Each parser against its fuzzer, starting from the files of its kind in test/data.
-FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors config:ini
+FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors corpus:corpus config:ini
 FUZZ_SECONDS ?= 60
 fuzz: $(BUILD)/.packages-fuzz
 	@$(MAKE) --no-print-directory fuzz-run BUILD=$(BUILD)-fuzz CC=clang \

@@ -104,8 +104,7 @@ static void test_dialects(void)
         HEAD "MOTION\nFrames: 2\nFrame Time: 0.1\n1\n2\n",
         HEAD "MOTION\r\nFrames:2\r\nFrame Time:0.1\r\n1\r\n2",
         HEAD "motion\nFrames: 2\nFrame Time: 0.1\n1 2\n\n\n",
-        "hierarchy root a { offset 0 0 0 channels 1 xposition end site { offset 1 0 0 } } motion frames: 2 frame "
-        "time: 0.1 1 2",
+        "hierarchy root a { offset 0 0 0 channels 1 xposition } motion frames: 2 frame time: 0.1 1 2",
     };
     for (int i = 0; i < COUNT(GOOD); i++) {
         hrc_error err;
