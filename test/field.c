@@ -353,8 +353,20 @@ static void test_file(void)
     free(params), free(back);
 }
 
-TEST_TABLE({"field.torch_outputs", test_torch_outputs}, {"field.torch_gradients", test_torch_gradients},
-           {"field.torch_steps", test_torch_steps}, {"field.count", test_count},
-           {"field.refuses", test_refuses}, {"field.starts_at_zero", test_starts_at_zero},
-           {"field.threads", test_threads}, {"field.mixed_precision", test_mixed_precision},
-           {"field.rate", test_rate}, {"field.bad_gradient", test_bad_gradient}, {"field.file", test_file})
+/* The command, with a batch small enough for a test. */
+static void test_bench_train(void)
+{
+    char out[4096];
+    ENSURE(test_shell(out, sizeof out, "$HERACLES bench train --batch 2 --rounds 1 --threads 1 --json") == 0);
+    ENSURE(strstr(out, "\"params\": 22932006") && strstr(out, "\"share_of_peak\"") &&
+           strstr(out, "\"bf16\""));
+    ENSURE(test_shell(out, sizeof out, "$HERACLES bench train --precision int4") == 2);
+    ENSURE(strstr(out, "int4"));
+}
+
+TEST_TABLE({"field.bench_train", test_bench_train}, {"field.torch_outputs", test_torch_outputs},
+           {"field.torch_gradients", test_torch_gradients}, {"field.torch_steps", test_torch_steps},
+           {"field.count", test_count}, {"field.refuses", test_refuses},
+           {"field.starts_at_zero", test_starts_at_zero}, {"field.threads", test_threads},
+           {"field.mixed_precision", test_mixed_precision}, {"field.rate", test_rate},
+           {"field.bad_gradient", test_bad_gradient}, {"field.file", test_file})

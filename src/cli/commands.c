@@ -15,5 +15,6 @@ const command *const COMMANDS[] = {
     &CMD_CORPUS_SUITES,
     &CMD_ROBOT,
     &CMD_BENCH_SIM,
+    &CMD_BENCH_TRAIN,
     NULL,
 };

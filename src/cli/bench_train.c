@@ -1,0 +1,232 @@
+/* heracles bench train: one training pass of the velocity field (forward, loss, every gradient) against the
+ * peak that the same product reaches on a bare square matrix, measured in turns so that other load on the
+ * machine meets both. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/pool.h"
+#include "base/rng.h"
+#include "cli/commands.h"
+#include "learn/field_train.h"
+#include "learn/gemm_library.h"
+#include "nn/adam.h"
+#include "nn/gemm.h"
+
+#define SQUARE 2048 /* side of the bare product */
+#define MAX_ROUNDS 100
+
+typedef struct {
+    const nn_ops *ops;
+    pool *p;
+    float *a, *b, *c; /* (SQUARE,SQUARE) each */
+    int rows;         /* of one item of the bare product */
+} bare_product;
+
+static void bare_rows(void *ctx, int item, int worker)
+{
+    (void)worker;
+    bare_product *s = ctx;
+    int first = item * s->rows, n = SQUARE - first < s->rows ? SQUARE - first : s->rows;
+    size_t skip = (size_t)first * SQUARE;
+    s->ops->gemm(s->c + skip, s->a + skip, s->b, n, SQUARE, SQUARE, SQUARE, SQUARE, SQUARE, 0);
+}
+
+static double bare_seconds(bare_product *s)
+{
+    double start = now_s();
+    pool_items(s->p, (SQUARE + s->rows - 1) / s->rows, bare_rows, s);
+    return now_s() - start;
+}
+
+typedef struct {
+    field f;
+    pool *p;
+    int batch, rounds;
+    arena memory;
+    float *params, *grads;
+    field_batch data;
+    bare_product bare;
+    adam optimiser;
+} bench;
+
+typedef struct {
+    double step_ms, gflops, peak_gflops, share, adam_ms, memory_mb;
+} figures;
+
+static float *numbers(bench *b, size_t n, rng *r)
+{
+    float *x = ARENA_NEW(&b->memory, float, n);
+    for (size_t i = 0; x && r && i < n; i++) x[i] = rng_normal(r);
+    return x;
+}
+
+static hrc_status bench_create(bench *b, const args *a, int dim, hrc_error *err)
+{
+    TRY(field_init(&b->f, field_paper(dim), err));
+    TRY(pool_create(&b->p, a->threads, err));
+    rng r = rng_make(a->seed, 0);
+    size_t n = b->f.layout.count, tokens = (size_t)b->batch * (size_t)(b->f.shape.tokens * dim);
+    float *x = numbers(b, tokens, &r), *target = numbers(b, tokens, &r);
+    float *cond = numbers(b, (size_t)b->batch * (size_t)b->f.shape.cond, &r);
+    float *t = numbers(b, (size_t)b->batch, NULL);
+    for (int i = 0; t && i < b->batch; i++) t[i] = rng_uniform(&r, 0, 1);
+    b->data = (field_batch){b->batch, x, t, cond, target, NULL};
+    b->params = numbers(b, n, NULL), b->grads = numbers(b, n, NULL);
+    b->bare = (bare_product){.p = b->p,
+                             .a = numbers(b, (size_t)SQUARE * SQUARE, &r),
+                             .b = numbers(b, (size_t)SQUARE * SQUARE, &r),
+                             .c = numbers(b, (size_t)SQUARE * SQUARE, NULL),
+                             .rows = (SQUARE + pool_threads(b->p) - 1) / pool_threads(b->p)};
+    b->optimiser = (adam){
+        .options = {.rate = 1e-4, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .decay = 1e-4, .average = 0.999},
+        .n = n,
+        .m = numbers(b, n, NULL),
+        .v = numbers(b, n, NULL),
+        .averaged = numbers(b, n, NULL)};
+    if (!x || !target || !cond || !t || !b->params || !b->grads || !b->bare.a || !b->bare.b || !b->bare.c ||
+        !b->optimiser.m || !b->optimiser.v || !b->optimiser.averaged)
+        return fail(err, HRC_ENOMEM, "bench train: out of memory for a batch of %d", b->batch);
+    nn_layout_init(b->params, &b->f.layout, a->seed);
+    for (size_t i = b->f.at[FIELD_MOD_W]; i < n; i++) b->params[i] += 0.01f * rng_normal(&r); /* no zeros */
+    return HRC_OK;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return x[n / 2];
+}
+
+static double peak_memory_mb(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return (double)use.ru_maxrss / 1024;
+}
+
+/* Every round: the bare product, one pass, the bare product again, one step of the optimiser. */
+static hrc_status measure(figures *out, bench *b, const nn_ops *ops, progress *bar, hrc_error *err)
+{
+    double step[MAX_ROUNDS], peak[MAX_ROUNDS], share[MAX_ROUNDS], update[MAX_ROUNDS];
+    double step_flop = 6 * field_products(&b->f.shape) * b->batch, bare_flop = 2 * pow(SQUARE, 3);
+    field_pass *pass;
+    TRY(field_pass_create(&pass, &b->f, ops, b->p, b->batch, err));
+    b->bare.ops = ops;
+    field_gradient(pass, b->grads, b->params, &b->data); /* touch all memory once */
+    bare_seconds(&b->bare);
+    for (int i = 0; i < b->rounds; i++) {
+        double before = bare_seconds(&b->bare), start = now_s();
+        field_gradient(pass, b->grads, b->params, &b->data);
+        double end = now_s(), after = bare_seconds(&b->bare);
+        step[i] = end - start;
+        peak[i] = bare_flop / (before < after ? before : after);
+        share[i] = step_flop / step[i] / peak[i];
+        start = now_s();
+        adam_step(&b->optimiser, ops, b->p, b->params, b->grads);
+        update[i] = now_s() - start;
+        progress_show(bar, (double)(i + 1) / b->rounds, "");
+        if (cli_interrupted()) {
+            field_pass_free(pass);
+            return fail(err, HRC_EINTERRUPTED, "bench train: interrupted");
+        }
+    }
+    field_pass_free(pass);
+    double s = median(step, b->rounds);
+    *out = (figures){.step_ms = 1e3 * s,
+                     .gflops = 1e-9 * step_flop / s,
+                     .peak_gflops = 1e-9 * median(peak, b->rounds),
+                     .share = median(share, b->rounds),
+                     .adam_ms = 1e3 * median(update, b->rounds),
+                     .memory_mb = peak_memory_mb()};
+    return HRC_OK;
+}
+
+static json_t *figures_json(const figures *f)
+{
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "step_ms", f->step_ms, "gflops", f->gflops,
+                     "peak_gflops", f->peak_gflops, "share_of_peak", f->share, "optimiser_ms", f->adam_ms,
+                     "memory_mb", f->memory_mb);
+}
+
+static void figures_print(const char *name, const figures *f)
+{
+    printf("%-5s %9.0f ms a step %9.1f GFLOP/s %9.1f GFLOP/s bare %6.0f %% of it %7.0f ms optimiser\n", name,
+           f->step_ms, f->gflops, f->peak_gflops, 100 * f->share, f->adam_ms);
+}
+
+static int run_bench(const args *a, bench *b, int dim)
+{
+    hrc_error err;
+    if (bench_create(b, a, dim, &err) < 0) return cli_fail(&err);
+    gemm_library_start();
+    nn_ops library = *nn_ops_best(), mixed = library;
+    library.gemm = gemm_library, mixed.gemm = nn_gemm_bf16;
+    const char *wanted = arg(a, "precision");
+    json_t *json = json_pack("{s:I, s:i, s:i, s:s}", "params", (json_int_t)b->f.layout.count, "batch",
+                             b->batch, "threads", pool_threads(b->p), "library", gemm_library_name());
+    if (!a->json)
+        printf("velocity field: %zu parameters, batch %d, %d threads, %s\n", b->f.layout.count, b->batch,
+               pool_threads(b->p), gemm_library_name());
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "bf16" : "fp32";
+        if (strcmp(wanted, "both") != 0 && strcmp(wanted, name) != 0) continue;
+        figures f = {0};
+        progress bar = progress_begin(a, name);
+        hrc_status status = measure(&f, b, i ? &mixed : &library, &bar, &err);
+        progress_end(&bar);
+        if (status < 0) {
+            json_decref(json);
+            return status == HRC_EINTERRUPTED ? EXIT_INTERRUPTED : cli_fail(&err);
+        }
+        json_object_set_new(json, name, figures_json(&f));
+        if (!a->json) figures_print(name, &f);
+    }
+    if (a->json) return cli_json(json);
+    json_decref(json);
+    return EXIT_DONE;
+}
+
+static int run_bench_train(const args *a)
+{
+    double batch, rounds, dim;
+    const char *precision = arg(a, "precision");
+    if (!arg_number(a, "batch", 1, 65536, &batch) || !arg_number(a, "rounds", 1, MAX_ROUNDS, &rounds) ||
+        !arg_number(a, "dim", 1, 1024, &dim))
+        return EXIT_USAGE;
+    if (strcmp(precision, "fp32") != 0 && strcmp(precision, "bf16") != 0 && strcmp(precision, "both") != 0)
+        return cli_usage(a, "--precision is %s, expected fp32, bf16 or both", precision);
+    bench *b = calloc(1, sizeof *b);
+    if (!b) return cli_fail(&(hrc_error){"bench train: out of memory"});
+    b->batch = (int)batch, b->rounds = (int)rounds;
+    int code = run_bench(a, b, (int)dim);
+    pool_free(b->p);
+    arena_free(&b->memory);
+    free(b);
+    return code;
+}
+
+static const option OPTIONS[] = {
+    {"batch", "N", "256", "samples of a step"},
+    {"rounds", "N", "7", "how often each is measured; the median counts"},
+    {"precision", "WORD", "both", "fp32, bf16 (factors of products rounded, sums in float) or both"},
+    {"dim", "D", "38", "numbers of a token: 38, or 35 without root position"},
+    {0},
+};
+
+const command CMD_BENCH_TRAIN = {
+    .name = "bench train",
+    .operands = "",
+    .summary = "how fast the planner trains here, as a share of the processor's peak",
+    .example = "heracles bench train --precision fp32 --rounds 5",
+    .options = OPTIONS,
+    .run = run_bench_train,
+};
