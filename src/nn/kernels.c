@@ -8,6 +8,10 @@
 #include <immintrin.h>
 #endif
 
+#define PACK(name) plain_##name
+#define PACK_TARGET
+#include "nn/pack.inc"
+
 #define INLINE static inline __attribute__((always_inline))
 
 static void plain_mul_float(float *c, int ldc, const void *a, int lda, const void *panels, size_t panel_size,
@@ -45,7 +49,8 @@ static void plain_round(void *out, const float *a, int n)
     if (n % 2) o[n] = 0;
 }
 
-static const nn_kernels PLAIN = {"plain", {plain_mul_float, plain_mul_bf16}, plain_round};
+static const nn_kernels PLAIN = {
+    "plain", {plain_mul_float, plain_mul_bf16}, plain_round, {plain_pack_float, plain_pack_bf16}};
 
 #if defined(__x86_64__)
 
@@ -60,6 +65,10 @@ INLINE void store_partial(float *c, int ldc, const float *tile, int rows, int n,
 /* ---- AVX2 ---- */
 
 #define AVX2 __attribute__((target("avx2,fma")))
+
+#define PACK(name) avx2_##name
+#define PACK_TARGET AVX2
+#include "nn/pack.inc"
 
 INLINE AVX2 void avx2_store(float *c, int ldc, __m256 (*sum)[2], int rows, int n, int add)
 {
@@ -100,17 +109,22 @@ INLINE AVX2 void avx2_tile_bf16(float *c, int ldc, const float *a, int lda, cons
     const __m256i upper = _mm256_set1_epi32((int)0xffff0000u);
     __m256 sum[4][2];
     for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = _mm256_setzero_ps();
-    for (int l = 0; l < k; l++)
-        for (int h = 0; h < 2; h++) {
-            __m256i pair = _mm256_load_si256((const __m256i *)(w + (l * NN_PANEL + 8 * h) * 2));
-            __m256 w0 = _mm256_castsi256_ps(_mm256_slli_epi32(pair, 16));
-            __m256 w1 = _mm256_castsi256_ps(_mm256_and_si256(pair, upper));
-            for (int r = 0; r < rows; r++) {
-                const float *x = a + (long)r * lda + 2 * l;
-                sum[r][h] = _mm256_fmadd_ps(_mm256_broadcast_ss(x), w0, sum[r][h]);
-                sum[r][h] = _mm256_fmadd_ps(_mm256_broadcast_ss(x + 1), w1, sum[r][h]);
-            }
+    for (int l = 0; l < k; l++) {
+        __m256i left = _mm256_load_si256((const __m256i *)(w + l * NN_PANEL * 2));
+        __m256i right = _mm256_load_si256((const __m256i *)(w + (l * NN_PANEL + 8) * 2));
+        __m256 left0 = _mm256_castsi256_ps(_mm256_slli_epi32(left, 16));
+        __m256 left1 = _mm256_castsi256_ps(_mm256_and_si256(left, upper));
+        __m256 right0 = _mm256_castsi256_ps(_mm256_slli_epi32(right, 16));
+        __m256 right1 = _mm256_castsi256_ps(_mm256_and_si256(right, upper));
+        for (int r = 0; r < rows; r++) {
+            __m256 x0 = _mm256_broadcast_ss(a + (long)r * lda + 2 * l);
+            sum[r][0] = _mm256_fmadd_ps(x0, left0, sum[r][0]);
+            sum[r][1] = _mm256_fmadd_ps(x0, right0, sum[r][1]);
+            __m256 x1 = _mm256_broadcast_ss(a + (long)r * lda + 2 * l + 1);
+            sum[r][0] = _mm256_fmadd_ps(x1, left1, sum[r][0]);
+            sum[r][1] = _mm256_fmadd_ps(x1, right1, sum[r][1]);
         }
+    }
     avx2_store(c, ldc, sum, rows, n, add);
 }
 
@@ -145,7 +159,8 @@ AVX2 static void avx2_round(void *out, const float *a, int n)
     if (n % 2) o[n] = 0;
 }
 
-static const nn_kernels KERNELS_AVX2 = {"avx2", {avx2_mul_float, avx2_mul_bf16}, avx2_round};
+static const nn_kernels KERNELS_AVX2 = {
+    "avx2", {avx2_mul_float, avx2_mul_bf16}, avx2_round, {avx2_pack_float, avx2_pack_bf16}};
 
 /* ---- AVX-512 ---- */
 
@@ -241,9 +256,10 @@ AVX512_BF16 static void avx512_round(void *out, const float *a, int n)
     if (n % 2) o[n] = 0;
 }
 
-static const nn_kernels KERNELS_AVX512 = {"avx512", {avx512_mul_float, avx2_mul_bf16}, avx2_round};
+static const nn_kernels KERNELS_AVX512 = {
+    "avx512", {avx512_mul_float, avx2_mul_bf16}, avx2_round, {avx2_pack_float, avx2_pack_bf16}};
 static const nn_kernels KERNELS_AVX512_BF16 = {
-    "avx512_bf16", {avx512_mul_float, avx512_mul_bf16}, avx512_round};
+    "avx512_bf16", {avx512_mul_float, avx512_mul_bf16}, avx512_round, {avx2_pack_float, avx2_pack_bf16}};
 
 #endif
 

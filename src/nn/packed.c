@@ -6,7 +6,7 @@
 
 #define ROWS 8         /* of a kernel */
 #define STEPS 1024     /* k of one run of a kernel */
-#define GEMM_ROWS 128  /* block of a that is prepared at once */
+#define GEMM_ROWS 256  /* block of a that is prepared at once */
 #define GEMM_STEPS 256 /* even */
 #define GEMM_PANELS 3
 
@@ -21,29 +21,14 @@ size_t nn_packed_bytes(int n, int k, nn_precision precision)
     return (size_t)nn_panels(n) * panel_bytes(k, precision);
 }
 
-static void pack_panel(void *panel, const float *w, int n, int k, long by_column, long by_step,
-                       nn_precision precision)
-{
-    if (n < NN_PANEL || (k % 2 && precision == NN_BF16)) memset(panel, 0, panel_bytes(k, precision));
-    if (precision == NN_FLOAT) {
-        float *out = panel;
-        for (int j = 0; j < n; j++)
-            for (int l = 0; l < k; l++) out[(long)l * NN_PANEL + j] = w[j * by_column + l * by_step];
-    } else {
-        uint16_t *out = panel;
-        for (int j = 0; j < n; j++)
-            for (int l = 0; l < k; l++)
-                out[((long)(l / 2) * NN_PANEL + j) * 2 + l % 2] = nn_to_bf16(w[j * by_column + l * by_step]);
-    }
-}
-
 nn_packed nn_pack(void *memory, const float *w, int n, int k, long by_column, long by_step,
                   nn_precision precision)
 {
     size_t size = panel_bytes(k, precision);
     for (int j = 0; j < n; j += NN_PANEL)
-        pack_panel((char *)memory + (size_t)(j / NN_PANEL) * size, w + j * by_column,
-                   n - j < NN_PANEL ? n - j : NN_PANEL, k, by_column, by_step, precision);
+        nn_kernels_at(nn_cpu())->pack[precision]((char *)memory + (size_t)(j / NN_PANEL) * size,
+                                                 w + j * by_column, n - j < NN_PANEL ? n - j : NN_PANEL, k,
+                                                 by_column, by_step);
     return (nn_packed){n, k, precision, memory};
 }
 
@@ -71,21 +56,28 @@ void nn_packed_mul(float *y, int ldy, const float *x, int ldx, const nn_packed *
         }
 }
 
-/* Rows of a, gathered (GEMM_TA) and rounded (bf16): (m, GEMM_STEPS). */
+/* Rows of a as the kernel wants them, turned (GEMM_TA) and rounded (bf16): out (m, GEMM_STEPS). They are
+ * turned in squares of 16, so that both sides stay in the nearest cache. */
+#define TURN 16
+
 static void prepare(float *out, const nn_kernels *kernels, const float *a, int m, int k, int lda, int flags,
                     nn_precision precision)
 {
-    float line[GEMM_STEPS];
-    for (int i = 0; i < m; i++, out += GEMM_STEPS) {
-        const float *row = a + (flags & GEMM_TA ? i : (long)i * lda);
-        if (flags & GEMM_TA) {
-            for (int l = 0; l < k; l++) line[l] = row[(long)l * lda];
-            row = line;
+    float turned[TURN * GEMM_STEPS];
+    for (int i = 0; i < m; i += TURN) {
+        int rows = m - i < TURN ? m - i : TURN;
+        if (flags & GEMM_TA)
+            for (int l = 0; l < k; l += TURN)
+                for (int u = 0; u < rows; u++)
+                    for (int v = l; v < l + TURN && v < k; v++)
+                        turned[u * GEMM_STEPS + v] = a[(long)v * lda + i + u];
+        for (int u = 0; u < rows; u++, out += GEMM_STEPS) {
+            const float *row = flags & GEMM_TA ? turned + u * GEMM_STEPS : a + (long)(i + u) * lda;
+            if (precision == NN_BF16)
+                kernels->round(out, row, k);
+            else
+                memcpy(out, row, (size_t)k * sizeof *out);
         }
-        if (precision == NN_BF16)
-            kernels->round(out, row, k);
-        else
-            memcpy(out, row, (size_t)k * sizeof *out);
     }
 }
 

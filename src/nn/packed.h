@@ -24,7 +24,7 @@ typedef struct {
 size_t nn_packed_bytes(int n, int k, nn_precision precision);
 
 /* memory: nn_packed_bytes, aligned to 64. Column j of the product takes w[j*by_column + l*by_step]: a weight
- * (n,k) has by_column = k and by_step = 1. */
+ * (n,k) has by_column = k and by_step = 1; one of the two is always 1. */
 nn_packed nn_pack(void *memory, const float *w, int n, int k, long by_column, long by_step,
                   nn_precision precision);
 
@@ -44,8 +44,10 @@ typedef struct {
      * k of them are used (bf16: pairs of k). a holds what `round` made. */
     void (*mul[2])(float *c, int ldc, const void *a, int lda, const void *panels, size_t panel_size, int k,
                    int rows, int n, int add);
-    /* 2k or 2k+1 floats to k or k+1 pairs that mul[NN_BF16] reads; room for 4 bytes each. */
+    /* n floats to what mul[NN_BF16] reads, in room for n + n % 2 floats. */
     void (*round)(void *out, const float *a, int n);
+    /* One panel of n <= 16 columns, w[j*by_column + l*by_step], where one of the two steps is 1. */
+    void (*pack[2])(void *panel, const float *w, int n, int k, long by_column, long by_step);
 } nn_kernels;
 
 const nn_kernels *nn_kernels_at(nn_level level);
@@ -57,8 +59,8 @@ static inline uint16_t nn_to_bf16(float x)
         float f;
         uint32_t u;
     } v = {.f = x};
-    if ((v.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(v.u >> 16 | 0x40u);
-    return (uint16_t)((v.u + 0x7fffu + (v.u >> 16 & 1u)) >> 16);
+    uint32_t nearest = (v.u + 0x7fffu + (v.u >> 16 & 1u)) >> 16, nan = v.u >> 16 | 0x40u;
+    return (uint16_t)((v.u & 0x7fffffffu) > 0x7f800000u ? nan : nearest);
 }
 
 static inline float nn_from_bf16(uint16_t x)
