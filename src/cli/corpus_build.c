@@ -11,6 +11,7 @@
 #include "motion/corpus.h"
 #include "motion/fix.h"
 #include "motion/manifest.h"
+#include "motion/retarget.h"
 #include "motion/split.h"
 
 /* A file that clips come from. */
@@ -49,13 +50,13 @@ typedef struct {
 
 /* ---- Which files ---- */
 
-static int has_ending(const char *name, const char *endings)
+static bool has_ending(const char *name, const char *endings)
 {
     const char *dot = strrchr(name, '.');
     size_t n = dot ? strlen(dot) : 0;
     for (const char *at = endings; dot && *at; at += strcspn(at, " "), at += *at == ' ')
-        if (strcspn(at, " ") == n && strncmp(at, dot, n) == 0) return 1;
-    return 0;
+        if (strcspn(at, " ") == n && strncmp(at, dot, n) == 0) return true;
+    return false;
 }
 
 static int by_name(const void *a, const void *b)
@@ -142,10 +143,23 @@ static hrc_status add_sources(build *b, hrc_error *err)
 
 /* ---- One file ---- */
 
+static hrc_status retarget_source(const source *s, clip *out, double *keypoint_error, hrc_error *err)
+{
+    bvh b;
+    retarget_report report;
+    const retarget_options options = {.fps = CORPUS_FPS, .floor = NAN};
+    TRY(bvh_load(&b, s->path, NULL, err));
+    hrc_status status = retarget(out, &report, &b, s->path, &options, err);
+    bvh_free(&b);
+    if (status >= 0) *keypoint_error = report.key_error;
+    return status;
+}
+
 static hrc_status load_source(const build *b, const source *s, clip *out, double *keypoint_error,
                               hrc_error *err)
 {
     *keypoint_error = NAN;
+    if (has_ending(s->path, ".bvh")) return retarget_source(s, out, keypoint_error, err);
     return clip_load(out, s->path, &b->reading, NULL, err);
 }
 
