@@ -13,6 +13,7 @@ const command *const COMMANDS[] = {
     &CMD_CORPUS_BUILD,
     &CMD_CORPUS_INFO,
     &CMD_CORPUS_SUITES,
+    &CMD_TRAIN_PLANNER,
     &CMD_ROBOT,
     &CMD_BENCH_SIM,
     &CMD_BENCH_TRAIN,

@@ -1,0 +1,218 @@
+/* heracles train planner: flow-matching training with a log, checkpoints and exact resume. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "learn/motions.h"
+#include "learn/planner_train.h"
+#include "plan/planner.h"
+
+typedef struct {
+    const args *a;
+    const char *out;
+    char checkpoint[1024], log_path[1024];
+    FILE *log;
+    motions data;
+    tuple_set *train, *heldout;
+    pool *threads;
+    planner_trainer *trainer;
+    double minutes, checkpoint_s, heldout_loss;
+    int log_every, heldout_every;
+} session;
+
+/* ---- Set up ---- */
+
+static hrc_status make_tuples(session *s, hrc_error *err)
+{
+    tuple_options o = planner_tuple_options(&s->a->cfg);
+    tuple_clip *lists[2] = {calloc((size_t)s->data.n, sizeof(tuple_clip)),
+                            calloc((size_t)s->data.n, sizeof(tuple_clip))};
+    int n[2] = {0, 0};
+    hrc_status status = lists[0] && lists[1] ? HRC_OK : fail(err, HRC_ENOMEM, "train: out of memory");
+    for (int i = 0; i < s->data.n && status == HRC_OK; i++) {
+        int which = s->data.heldout[i];
+        lists[which][n[which]++] = (tuple_clip){s->data.clips[i].qpos, s->data.clips[i].n};
+    }
+    if (status == HRC_OK) status = tuples_create(&s->train, lists[0], n[0], &o, s->threads, err);
+    if (status == HRC_OK && n[1] > 0)
+        status = tuples_create(&s->heldout, lists[1], n[1], &o, s->threads, err);
+    free(lists[0]);
+    free(lists[1]);
+    return status;
+}
+
+static hrc_status open_log(session *s, bool resumed, hrc_error *err)
+{
+    s->log = fopen(s->log_path, resumed ? "a" : "w");
+    return s->log ? HRC_OK : fail(err, HRC_EFILE, "%s: cannot write", s->log_path);
+}
+
+static hrc_status set_up(session *s, hrc_error *err)
+{
+    const args *a = s->a;
+    bool mirror = !strcmp(a->cfg.planner_mirror, "on"), resume = arg(a, "resume") != NULL;
+    cli_note(a, "reading motions");
+    TRY(pool_create(&s->threads, a->threads, err));
+    TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, mirror, err));
+    TRY(make_tuples(s, err));
+    TRY(planner_trainer_create(&s->trainer, &a->cfg, s->train, s->heldout, a->seed, s->threads, err));
+    bool resumed = resume && access(s->checkpoint, F_OK) == 0;
+    if (resumed) TRY(planner_checkpoint_load(s->trainer, s->checkpoint, err));
+    TRY(open_log(s, resumed, err));
+    cli_note(
+        a, "%zu parameters; %.1f min of motion to train on (%d starts%s), %.1f min held out; step %lld of %d",
+        planner_trainer_parameters(s->trainer), s->data.train_s / 60, tuples_count(s->train),
+        mirror ? ", with mirror images" : "", s->data.heldout_s / 60,
+        (long long)planner_trainer_steps(s->trainer), a->cfg.planner_steps);
+    return HRC_OK;
+}
+
+static void tear_down(session *s)
+{
+    if (s->log) fclose(s->log);
+    planner_trainer_free(s->trainer);
+    tuples_free(s->train);
+    tuples_free(s->heldout);
+    motions_free(&s->data);
+    pool_free(s->threads);
+}
+
+/* ---- Train ---- */
+
+static void write_log(session *s, int64_t step, double loss, const planner_update *u, double seconds)
+{
+    json_t *line = json_pack("{s:I, s:o, s:o, s:o, s:f, s:f}", "step", (json_int_t)step, "loss",
+                             json_number(loss), "heldout", json_number(s->heldout_loss), "grad_norm",
+                             json_number(u->grad_norm), "rate", u->rate, "seconds", seconds);
+    json_dumpf(line, s->log, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    fputc('\n', s->log);
+    fflush(s->log);
+    json_decref(line);
+}
+
+/* Until the last step, the time limit or Ctrl-C. The mean loss since the last line of the log is smoother
+ * than that of one batch. */
+static hrc_status train(session *s, hrc_error *err)
+{
+    const int64_t steps = s->a->cfg.planner_steps;
+    progress bar = progress_begin(s->a, "training");
+    double begin = now_s(), saved = begin, sum = 0;
+    int count = 0;
+    while (planner_trainer_steps(s->trainer) < steps && !cli_interrupted() &&
+           now_s() - begin < 60 * s->minutes) {
+        planner_update u = planner_trainer_step(s->trainer);
+        if (!isfinite(u.grad_norm))
+            return fail(err, HRC_ENONFINITE,
+                        "training: the gradient of step %lld is not finite; %s holds the last good state",
+                        (long long)planner_trainer_steps(s->trainer) + 1, s->checkpoint);
+        int64_t step = planner_trainer_steps(s->trainer);
+        sum += u.loss, count++;
+        if (step % s->heldout_every == 0 || step == steps)
+            s->heldout_loss = planner_trainer_heldout(s->trainer);
+        if (step % s->log_every == 0 || step == steps) {
+            char detail[96];
+            snprintf(detail, sizeof detail, "step %lld  loss %.4f  held out %.4f", (long long)step,
+                     sum / count, s->heldout_loss);
+            write_log(s, step, sum / count, &u, now_s() - begin);
+            progress_show(&bar, (double)step / (double)steps, detail);
+            sum = 0, count = 0;
+        }
+        if (now_s() - saved > s->checkpoint_s) {
+            TRY(planner_checkpoint_save(s->trainer, s->checkpoint, err));
+            saved = now_s();
+        }
+    }
+    progress_end(&bar);
+    return planner_checkpoint_save(s->trainer, s->checkpoint, err);
+}
+
+static hrc_status export_model(session *s, hrc_error *err)
+{
+    const field *net = planner_trainer_field(s->trainer);
+    char trained[256];
+    snprintf(trained, sizeof trained, "%lld steps of batch %d on %.1f min of motion (%s)",
+             (long long)planner_trainer_steps(s->trainer), s->a->cfg.planner_batch, s->data.train_s / 60,
+             arg(s->a, "corpus") ? arg(s->a, "corpus") : "clip files");
+    char *settings = config_text(&s->a->cfg);
+    plan_model m = {
+        .net = *net, .scales = *planner_trainer_scales(s->trainer), .config = settings, .trained = trained};
+    m.params = ARENA_NEW(&m.memory, float, net->layout.count);
+    plan_pair pair;
+    hrc_status status = m.params && settings ? HRC_OK : fail(err, HRC_ENOMEM, "train: out of memory");
+    if (status == HRC_OK) {
+        memcpy(m.params, planner_trainer_averaged(s->trainer), sizeof(float) * net->layout.count);
+        bool bf16 = arg(s->a, "float") == NULL;
+        if (bf16) plan_model_round(&m);
+        status = planner_record(&pair, &m, err);
+        if (status == HRC_OK) status = plan_model_save(&m, &pair, bf16, s->out, err);
+    }
+    plan_model_free(&m);
+    free(settings);
+    return status;
+}
+
+static int report(const session *s)
+{
+    int64_t step = planner_trainer_steps(s->trainer);
+    bool complete = step >= s->a->cfg.planner_steps;
+    if (s->a->json)
+        cli_json(json_pack("{s:s, s:s, s:s, s:I, s:b, s:o, s:I}", "model", s->out, "checkpoint",
+                           s->checkpoint, "log", s->log_path, "step", (json_int_t)step, "complete", complete,
+                           "heldout", json_number(s->heldout_loss), "parameters",
+                           (json_int_t)planner_trainer_parameters(s->trainer)));
+    else
+        printf("%s: step %lld of %d, held-out loss %.4f%s\n", s->out, (long long)step,
+               s->a->cfg.planner_steps, s->heldout_loss, complete ? "" : "; --resume goes on from here");
+    return cli_interrupted() ? EXIT_INTERRUPTED : EXIT_DONE;
+}
+
+static int run_train_planner(const args *a)
+{
+    session s = {.a = a, .out = arg(a, "out"), .minutes = INFINITY, .heldout_loss = NAN};
+    double log_every = 20, heldout_every = 200, checkpoint_min = 3;
+    if (!s.out) return cli_usage(a, "--out is missing");
+    if ((arg(a, "corpus") != NULL) == (a->n > 0)) return cli_usage(a, "give --corpus FILE or motion files");
+    if (!arg_number(a, "minutes", 0, 1e6, &s.minutes) || !arg_number(a, "log-every", 1, 1e6, &log_every) ||
+        !arg_number(a, "heldout-every", 1, 1e6, &heldout_every) ||
+        !arg_number(a, "checkpoint-minutes", 0, 1e6, &checkpoint_min))
+        return EXIT_USAGE;
+    s.log_every = (int)log_every, s.heldout_every = (int)heldout_every, s.checkpoint_s = 60 * checkpoint_min;
+    snprintf(s.checkpoint, sizeof s.checkpoint, "%s.checkpoint", s.out);
+    snprintf(s.log_path, sizeof s.log_path, "%s.log.jsonl", s.out);
+    cli_save_on_interrupt();
+    hrc_error err;
+    hrc_status status = set_up(&s, &err);
+    if (status == HRC_OK) status = train(&s, &err);
+    if (status == HRC_OK) status = export_model(&s, &err);
+    int code = status < 0 ? cli_fail(&err) : report(&s);
+    tear_down(&s);
+    return code;
+}
+
+static const option OPTIONS[] = {
+    {"out", "MODEL", NULL, "the model (-o); MODEL.checkpoint and MODEL.log.jsonl stand beside it"},
+    {"corpus", "FILE", NULL, "a corpus, with its split into training and held-out clips"},
+    {"minutes", "N", NULL, "stop and save after so many minutes; default: after planner.steps updates"},
+    {"resume", NULL, NULL, "go on from MODEL.checkpoint when it is there"},
+    {"float", NULL, NULL, "store the model in float instead of bfloat16"},
+    {"log-every", "N", "20", "steps between lines of the log"},
+    {"heldout-every", "N", "200", "steps between measurements of the held-out loss"},
+    {"checkpoint-minutes", "N", "3", "time between checkpoints"},
+    {0},
+};
+
+const command CMD_TRAIN_PLANNER = {
+    .name = "train planner",
+    .operands = "[MOTION...]",
+    .summary = "train the flow-matching planner on motions",
+    .details =
+        "Settings are in section [planner] (heracles help config). Of motion files every tenth is held out.",
+    .example =
+        "heracles train planner --corpus motions/cmu.safetensors -o planner.safetensors --planner.steps=20000",
+    .options = OPTIONS,
+    .max_operands = -1,
+    .run = run_train_planner,
+};
