@@ -14,6 +14,8 @@ const command *const COMMANDS[] = {
     &CMD_CORPUS_INFO,
     &CMD_CORPUS_SUITES,
     &CMD_TRAIN_PLANNER,
+    &CMD_EVAL_PLANNER,
+    &CMD_PLAN,
     &CMD_ROBOT,
     &CMD_BENCH_SIM,
     &CMD_BENCH_TRAIN,

@@ -1,0 +1,390 @@
+#include "eval/planner_eval.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/rng.h"
+#include "base/rot.h"
+#include "motion/quality.h"
+
+#define CHAINS 24
+#define CHAIN_FRAMES 150
+#define CHAIN_LOOK_AHEAD 25 /* frames between the chain's clock and its target */
+#define EXECUTE 2           /* frames between replans: 40 ms */
+#define SEEDS 8
+#define FALLEN_STARTS 16
+#define FALLEN_HEIGHT 0.35f /* m: pelvis of a pose on the ground */
+
+const double PLAN_DISTANCE_S[PLAN_DISTANCES] = {0.2, 0.5, 1.0, 2.0};
+const char *const PLAN_METHOD[PLAN_METHODS] = {"planner", "hold", "linear", "cubic", "timed"};
+
+typedef float keyframes[PLAN_K][HRC_NQ];
+
+typedef struct {
+    int clip, frame;
+} place;
+
+typedef struct {
+    plan_error sum[PLAN_METHODS], identity[2];
+    int over_limit, plans;
+    double first_frame, seconds;
+    long verdicts[PLAN_VERDICTS];
+} tally;
+
+typedef struct {
+    const clip *clips;
+    int nclips, starts;
+    planner **planners; /* one per thread */
+    bool has_position;
+    uint64_t seed;
+    const place *places; /* (PLAN_DISTANCES, starts) */
+    tally *tallies;      /* the same */
+} job;
+
+/* ---- Poses ---- */
+
+static void blend(float out[HRC_NQ], const float *a, const float *b, float u)
+{
+    for (int i = 0; i < HRC_NQ; i++) out[i] = a[i] + u * (b[i] - a[i]);
+    quat_slerpf(out + 3, a + 3, b + 3, u);
+}
+
+static void clip_pose(float out[HRC_NQ], const clip *c, float frame)
+{
+    int whole = (int)frame;
+    float u = frame - (float)whole;
+    if (whole >= c->n - 1)
+        memcpy(out, clip_frame(c, c->n - 1), HRC_NQ * sizeof *out);
+    else
+        blend(out, clip_frame(c, whole), clip_frame(c, whole + 1), u);
+}
+
+static float frame_of_keyframe(int k)
+{
+    return (float)(k * PLAN_H) / (PLAN_K - 1);
+}
+
+static plan_error compare(const float *a, const float *b)
+{
+    plan_error e = {0};
+    double square = 0, far = 0;
+    for (int i = 0; i < HRC_JOINTS; i++) square += pow((double)(a[7 + i] - b[7 + i]), 2);
+    for (int i = 0; i < 3; i++) far += pow((double)(a[i] - b[i]), 2);
+    e.joint_rad = sqrt(square);
+    e.root_cm = 100 * sqrt(far);
+    e.ori_rad = (double)quat_anglef(a + 3, b + 3);
+    return e;
+}
+
+static void add(plan_error *sum, plan_error e, double weight)
+{
+    sum->joint_rad += weight * e.joint_rad;
+    sum->root_cm += weight * e.root_cm;
+    sum->ori_rad += weight * e.ori_rad;
+}
+
+/* ---- One start ---- */
+
+static void rival(keyframes out, int method, const float *state, const float *target, double distance_s)
+{
+    for (int k = 0; k < PLAN_K; k++) {
+        float u = (float)k / (PLAN_K - 1);
+        float way = method == BY_HOLD     ? 0
+                    : method == BY_LINEAR ? u
+                    : method == BY_CUBIC  ? u * u * (3 - 2 * u)
+                                          : u * PLAN_SPAN / (float)distance_s;
+        blend(out[k], state, target, way);
+    }
+}
+
+static void score(plan_error *sum, const keyframes plan, const clip *c, int frame)
+{
+    for (int k = 1; k < PLAN_K; k++) {
+        float truth[HRC_NQ];
+        clip_pose(truth, c, (float)frame + frame_of_keyframe(k));
+        add(sum, compare(plan[k], truth), 1.0 / (PLAN_K - 1));
+    }
+}
+
+static bool beyond_limits(const keyframes plan)
+{
+    for (int k = 1; k < PLAN_K; k++)
+        for (int i = 0; i < HRC_JOINTS; i++)
+            if (plan[k][7 + i] < (float)G1_JOINT[i].lo || plan[k][7 + i] > (float)G1_JOINT[i].hi) return true;
+    return false;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void make_plan(planner *p, tally *t, const float *state, const float *target, bool has_position,
+                      keyframes out)
+{
+    double begin = now();
+    planner_plan(p, state, target, out);
+    t->seconds += now() - begin;
+    t->plans++;
+    t->over_limit += beyond_limits((const float(*)[HRC_NQ])out);
+    for (int i = 0; i < HRC_NQ; i++)
+        t->first_frame = fmax(t->first_frame, fabs((double)(out[0][i] - state[i])));
+    t->verdicts[plan_guard(out, state, has_position)]++;
+}
+
+/* The state on the reference: how far is the dense plan from what the reference does next? */
+static plan_error identity_error(planner *p, tally *t, const clip *c, int frame, int look_ahead,
+                                 bool has_position)
+{
+    keyframes plan;
+    plan_curve curve;
+    plan_error sum = {0};
+    make_plan(p, t, clip_frame(c, frame), clip_frame(c, frame + look_ahead), has_position, plan);
+    plan_curve_fit(&curve, (const float(*)[HRC_NQ])plan);
+    for (int i = 1; i <= PLAN_H; i++) {
+        float qpos[HRC_NQ], qvel[HRC_NV];
+        plan_curve_at(qpos, qvel, &curve, (float)i / PLAN_FPS);
+        add(&sum, compare(qpos, clip_frame(c, frame + i)), 1.0 / PLAN_H);
+    }
+    return sum;
+}
+
+static void evaluate_start(void *ctx, int item, int worker)
+{
+    job *j = ctx;
+    int distance = item / j->starts;
+    const place *at = &j->places[item];
+    const clip *c = &j->clips[at->clip];
+    tally *t = &j->tallies[item];
+    planner *p = j->planners[worker];
+    const float *state = clip_frame(c, at->frame);
+    const float *target = clip_frame(c, at->frame + (int)(PLAN_DISTANCE_S[distance] * PLAN_FPS + 0.5));
+    planner_seed(p, j->seed + (uint64_t)item);
+    for (int method = 0; method < PLAN_METHODS; method++) {
+        keyframes plan;
+        if (method == BY_PLANNER)
+            make_plan(p, t, state, target, j->has_position, plan);
+        else
+            rival(plan, method, state, target, PLAN_DISTANCE_S[distance]);
+        score(&t->sum[method], (const float(*)[HRC_NQ])plan, c, at->frame);
+    }
+    if (distance == 0) {
+        t->identity[0] = identity_error(p, t, c, at->frame, PLAN_H, j->has_position);
+        t->identity[1] = identity_error(p, t, c, at->frame, 0, j->has_position);
+    }
+}
+
+/* ---- Chains ---- */
+
+int planner_chain(planner *p, const float start[HRC_NQ], void (*target_at)(void *, int, float[HRC_NQ]),
+                  void *ctx, float *qpos, int max_frames)
+{
+    int made = 0;
+    memcpy(qpos, start, HRC_NQ * sizeof *qpos);
+    for (made = 1; made < max_frames;) {
+        const float *state = qpos + (size_t)(made - 1) * HRC_NQ;
+        float target[HRC_NQ], qvel[HRC_NV];
+        keyframes plan;
+        plan_curve curve;
+        target_at(ctx, made - 1, target);
+        planner_plan(p, state, target, plan);
+        if (plan_guard(plan, state, 1) != PLAN_FINE) return made;
+        plan_curve_fit(&curve, (const float(*)[HRC_NQ])plan);
+        for (int i = 1; i <= EXECUTE && made < max_frames; i++, made++)
+            plan_curve_at(qpos + (size_t)made * HRC_NQ, qvel, &curve, (float)i / PLAN_FPS);
+    }
+    return made;
+}
+
+typedef struct {
+    const clip *c;
+    int first;
+} follow;
+
+static void follow_clip(void *ctx, int frame, float out[HRC_NQ])
+{
+    const follow *f = ctx;
+    clip_pose(out, f->c, (float)(f->first + frame + CHAIN_LOOK_AHEAD));
+}
+
+static hrc_status skate_of(double *out, const float *qpos, int n, hrc_error *err)
+{
+    clip c;
+    quality q;
+    TRY(clip_create(&c, n, PLAN_FPS, "chain", err));
+    memcpy(c.qpos, qpos, sizeof(float) * HRC_NQ * (size_t)n);
+    hrc_status status = quality_measure(&q, &c, err);
+    clip_free(&c);
+    *out = status == HRC_OK ? q.skate_p90 : NAN;
+    return status;
+}
+
+/* Mean over chains of their feet's slip and of the clips' own over the same frames. */
+static hrc_status measure_chains(planner_report *out, job *j, hrc_error *err)
+{
+    float *qpos = malloc(sizeof(float) * HRC_NQ * CHAIN_FRAMES);
+    if (!qpos) return fail(err, HRC_ENOMEM, "eval planner: out of memory");
+    hrc_status status = HRC_OK;
+    double chain = 0, own = 0;
+    int n = 0;
+    for (int i = 0; i < CHAINS && status == HRC_OK && j->has_position; i++) {
+        const place *at = &j->places[(PLAN_DISTANCES - 1) * j->starts + i * j->starts / CHAINS];
+        follow f = {&j->clips[at->clip], at->frame};
+        double a = NAN, b = NAN;
+        int room = f.c->n - at->frame;
+        planner_seed(j->planners[0], j->seed + (uint64_t)i);
+        int made = planner_chain(j->planners[0], clip_frame(f.c, at->frame), follow_clip, &f, qpos,
+                                 room < CHAIN_FRAMES ? room : CHAIN_FRAMES);
+        if (made < 25) continue;
+        status = skate_of(&a, qpos, made, err);
+        if (status == HRC_OK) status = skate_of(&b, clip_frame(f.c, at->frame), made, err);
+        if (isfinite(a) && isfinite(b)) chain += a, own += b, n++;
+    }
+    free(qpos);
+    out->skate_p90 = n ? chain / n : NAN;
+    out->skate_clip_p90 = n ? own / n : NAN;
+    return status;
+}
+
+/* ---- Diversity ---- */
+
+static double spread_over_seeds(planner *p, const float *state, const float *target)
+{
+    double mean[HRC_JOINTS] = {0}, square[HRC_JOINTS] = {0}, sum = 0;
+    for (int s = 0; s < SEEDS; s++) {
+        keyframes plan;
+        planner_seed(p, (uint64_t)s);
+        planner_plan(p, state, target, plan);
+        for (int i = 0; i < HRC_JOINTS; i++) {
+            double q = (double)plan[PLAN_K - 1][7 + i];
+            mean[i] += q / SEEDS, square[i] += q * q / SEEDS;
+        }
+    }
+    for (int i = 0; i < HRC_JOINTS; i++) sum += fmax(0, square[i] - mean[i] * mean[i]);
+    return sqrt(sum);
+}
+
+static void measure_diversity(planner_report *out, job *j)
+{
+    rng r = rng_make(j->seed, 77);
+    double fallen = 0, nominal = 0;
+    int n = 0;
+    for (int tries = 0; tries < 20000 && n < FALLEN_STARTS; tries++) {
+        const clip *c = &j->clips[rng_below(&r, (uint32_t)j->nclips)];
+        int frame = (int)rng_below(&r, (uint32_t)c->n);
+        const float *state = clip_frame(c, frame);
+        if (state[2] > FALLEN_HEIGHT) continue;
+        double stance[HRC_NQ];
+        float target[HRC_NQ];
+        g1_default_qpos(stance);
+        for (int i = 0; i < HRC_NQ; i++) target[i] = (float)stance[i];
+        target[0] = state[0], target[1] = state[1];
+        fallen += spread_over_seeds(j->planners[0], state, target);
+        n++;
+    }
+    for (int i = 0; i < FALLEN_STARTS; i++) {
+        const place *at = &j->places[i * j->starts / FALLEN_STARTS];
+        const clip *c = &j->clips[at->clip];
+        nominal +=
+            spread_over_seeds(j->planners[0], clip_frame(c, at->frame), clip_frame(c, at->frame + PLAN_H));
+    }
+    out->diversity_fallen = n ? fallen / n : NAN;
+    out->diversity_nominal = nominal / FALLEN_STARTS;
+}
+
+/* ---- All ---- */
+
+/* Starts spread evenly over all frames that have the distance before them. */
+static hrc_status choose_places(place *out, const job *j, int distance, hrc_error *err)
+{
+    int ahead = (int)(PLAN_DISTANCE_S[distance] * PLAN_FPS + 0.5);
+    if (ahead < PLAN_H) ahead = PLAN_H;
+    long long total = 0;
+    for (int i = 0; i < j->nclips; i++) total += j->clips[i].n > ahead ? j->clips[i].n - ahead : 0;
+    if (total == 0)
+        return fail(err, HRC_EINVAL, "eval planner: no clip is longer than %.1f s",
+                    PLAN_DISTANCE_S[distance]);
+    for (int s = 0; s < j->starts; s++) {
+        long long at = total * s / j->starts + total / (2 * j->starts);
+        int c = 0;
+        for (; c < j->nclips; c++) {
+            int room = j->clips[c].n > ahead ? j->clips[c].n - ahead : 0;
+            if (at < room) break;
+            at -= room;
+        }
+        out[s] = (place){c, (int)at};
+    }
+    return HRC_OK;
+}
+
+static void sum_up(planner_report *out, const job *j)
+{
+    double seconds = 0;
+    long plans = 0, over = 0;
+    for (int item = 0; item < PLAN_DISTANCES * j->starts; item++) {
+        const tally *t = &j->tallies[item];
+        for (int m = 0; m < PLAN_METHODS; m++)
+            add(&out->error[item / j->starts][m], t->sum[m], 1.0 / j->starts);
+        if (item < j->starts)
+            for (int i = 0; i < 2; i++) add(&out->identity[i], t->identity[i], 1.0 / j->starts);
+        for (int v = 0; v < PLAN_VERDICTS; v++) out->verdicts[v] += t->verdicts[v];
+        out->first_frame = fmax(out->first_frame, t->first_frame);
+        plans += t->plans, over += t->over_limit, seconds += t->seconds;
+    }
+    out->starts = j->starts;
+    out->limit_share = (double)over / (double)plans;
+    out->plan_ms = 1e3 * seconds / (double)plans;
+}
+
+typedef struct {
+    job *j;
+    int first;
+} slice;
+
+static void evaluate_slice(void *ctx, int item, int worker)
+{
+    const slice *s = ctx;
+    evaluate_start(s->j, s->first + item, worker);
+}
+
+static hrc_status evaluate(planner_report *out, job *j, place *places, pool *threads,
+                           void (*progress)(void *, double), void *ctx, hrc_error *err)
+{
+    const int total = PLAN_DISTANCES * j->starts, step = 64;
+    for (int d = 0; d < PLAN_DISTANCES; d++) TRY(choose_places(places + d * j->starts, j, d, err));
+    for (int first = 0; first < total; first += step) {
+        pool_items(threads, total - first < step ? total - first : step, evaluate_slice, &(slice){j, first});
+        if (progress) progress(ctx, (double)first / total);
+    }
+    sum_up(out, j);
+    TRY(measure_chains(out, j, err));
+    measure_diversity(out, j);
+    return HRC_OK;
+}
+
+hrc_status planner_evaluate(planner_report *out, const plan_model *m, const planner_options *options,
+                            const clip *clips, int nclips, int starts, uint64_t seed, pool *threads,
+                            void (*progress)(void *, double), void *ctx, hrc_error *err)
+{
+    const int n = pool_threads(threads);
+    job j = {.clips = clips, .nclips = nclips, .starts = starts, .seed = seed};
+    j.has_position = plan_has_position(plan_model_dims(m));
+    j.planners = calloc((size_t)n, sizeof *j.planners);
+    j.tallies = calloc((size_t)(PLAN_DISTANCES * starts), sizeof *j.tallies);
+    place *places = calloc((size_t)(PLAN_DISTANCES * starts), sizeof *places);
+    j.places = places;
+    memset(out, 0, sizeof *out);
+    hrc_status status =
+        j.planners && j.tallies && places ? HRC_OK : fail(err, HRC_ENOMEM, "eval planner: out of memory");
+    for (int i = 0; i < n && status == HRC_OK; i++) status = planner_create(&j.planners[i], m, options, err);
+    if (status == HRC_OK) status = evaluate(out, &j, places, threads, progress, ctx, err);
+    for (int i = 0; j.planners && i < n; i++) planner_free(j.planners[i]);
+    free(j.planners);
+    free(j.tallies);
+    free(places);
+    return status;
+}
