@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -13,6 +14,7 @@
 static const test_case *tables[MAX_TABLES];
 static int ntables;
 static jmp_buf leave;
+static double started;
 static char folder[64];
 
 void test_register(const test_case *table)
@@ -82,15 +84,24 @@ static bool selected(const char *name, const char *filter)
     return false;
 }
 
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* 0 passed, 1 failed, 2 skipped */
 static int run_case(const test_case *c)
 {
     printf("%-44s ", c->name);
     fflush(stdout);
+    started = now_s();
     int outcome = setjmp(leave);
     if (outcome == 0) {
         c->run();
-        puts("ok");
+        double seconds = now_s() - started;
+        printf(seconds > 1 ? "ok (%.1f s)\n" : "ok\n", seconds);
     }
     return outcome;
 }
