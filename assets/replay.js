@@ -112,6 +112,7 @@ class Replay {
             this.playing = false;
             return;
         }
+        this.aside = new THREE.Vector3();
         this.robot = new Robot(description);
         this.ghost = new Robot(description, {ghost: GHOST_COLOUR});
         this.stage.add(this.robot.root);
@@ -295,9 +296,15 @@ class Replay {
         this.robot.setPose(this.motion.pose(this.t, this.pose));
         this.ghost.root.visible = this.ghostOn && this.reference !== null;
         if (this.ghost.root.visible) this.ghost.setPose(this.reference.pose(this.t, this.pose));
-        if (this.following) this.motion.centre(this.t, this.stage.orbit.target);
+        if (this.following) this.lookAtRobot();
         this.showTime();
         return this.playing;
+    }
+
+    /* Halfway up to the ghost's height, so that one that still stands stays in view when the robot lies. */
+    lookAtRobot() {
+        const target = this.motion.centre(this.t, this.stage.orbit.target);
+        if (this.ghost.root.visible) target.z = (target.z + this.reference.centre(this.t, this.aside).z) / 2;
     }
 
     showTime() {

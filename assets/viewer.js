@@ -175,7 +175,7 @@ class Robot {
             new THREE.MeshBasicMaterial({colorWrite: false, transparent: true}),
             new THREE.MeshStandardMaterial({
                 color: linear(options.ghost), emissive: linear(options.ghost), emissiveIntensity: 0.35,
-                roughness: 0.7, transparent: true, opacity: options.opacity || 0.42,
+                roughness: 0.7, transparent: true, opacity: options.opacity || 0.3,
             }),
         ];
     }
