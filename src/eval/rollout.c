@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/rot.h"
 #include "base/tensorfile.h"
+#include "robot/names.h"
 
 #define FORMAT "heracles-rollout"
 #define MAX_FRAMES 100000000
@@ -61,20 +62,6 @@ static hrc_status need_meta(const tensorfile *file, const char *key, const char 
     return *value ? HRC_OK : fail(err, HRC_EFORMAT, "%s: metadata \"%s\" is missing", file->path, key);
 }
 
-static hrc_status check_joint_names(const tensorfile *file, const char *text, hrc_error *err)
-{
-    const char *at = text;
-    for (int i = 0; i < HRC_JOINTS; i++) {
-        size_t length = strcspn(at, ",");
-        if (length != strlen(G1_JOINT[i].name) || strncmp(at, G1_JOINT[i].name, length) != 0)
-            return fail(err, HRC_EFORMAT, "%s: joint %d is \"%.*s\", expected \"%s\"", file->path, i,
-                        (int)(length < 60 ? length : 60), at, G1_JOINT[i].name);
-        at += length + (at[length] == ',');
-    }
-    return *at ? fail(err, HRC_EFORMAT, "%s: joint_names has more than %d names", file->path, HRC_JOINTS)
-               : HRC_OK;
-}
-
 /* The first value that is not finite, or -1. */
 static int64_t first_bad(const tensor *t)
 {
@@ -118,7 +105,7 @@ static hrc_status read_event(rollout_event *event, arena *memory, json_t *value,
 
 static hrc_status read_all(rollout *r, const tensorfile *file, json_t *events, hrc_error *err)
 {
-    const char *name, *rate, *joints;
+    const char *name, *rate;
     char *end;
     if (!is_rollout(file))
         return fail(err, HRC_EFORMAT,
@@ -126,8 +113,7 @@ static hrc_status read_all(rollout *r, const tensorfile *file, json_t *events, h
                     tensorfile_meta(file, "format") ? tensorfile_meta(file, "format") : "", FORMAT);
     TRY(need_meta(file, "name", &name, err));
     TRY(need_meta(file, "fps", &rate, err));
-    TRY(need_meta(file, "joint_names", &joints, err));
-    TRY(check_joint_names(file, joints, err));
+    TRY(g1_check_joint_names(tensorfile_meta(file, "joint_names"), file->path, err));
     double fps = strtod(rate, &end);
     if (end == rate || *end || !(fps > 0 && fps <= 1e6))
         return fail(err, HRC_EFORMAT, "%s: fps is \"%.40s\", expected a rate in Hz", file->path, rate);
@@ -169,13 +155,6 @@ hrc_status rollout_load(rollout *r, const char *path, hrc_error *err)
 
 /* ---- Writing. ---- */
 
-static void joint_names(char *out, size_t size)
-{
-    size_t used = 0;
-    for (int i = 0; i < HRC_JOINTS && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? "," : "", G1_JOINT[i].name);
-}
-
 static void add_tensor(tensor *tensors, int *count, const char *name, const float *data, int n, int width)
 {
     if (!data) return;
@@ -195,9 +174,9 @@ hrc_status rollout_save(const rollout *r, const char *path, hrc_error *err)
     add_tensor(tensors, &count, "ref", r->ref, r->n, HRC_NQ);
     add_tensor(tensors, &count, "target", r->target, r->n, HRC_JOINTS);
     add_tensor(tensors, &count, "torque", r->torque, r->n, HRC_JOINTS);
-    char fps[40], joints[HRC_JOINTS * 32];
+    char fps[40], joints[G1_NAMES_BYTES];
     snprintf(fps, sizeof fps, "%.17g", r->fps);
-    joint_names(joints, sizeof joints);
+    g1_joint_names(joints);
     json_t *list = json_array();
     for (int i = 0; i < r->nevents; i++)
         json_array_append_new(list,

@@ -8,25 +8,9 @@
 #include "base/tensorfile.h"
 #include "motion/corpus.h"
 #include "motion/formats.h"
+#include "robot/names.h"
 
 #define FORMAT "heracles-clip"
-
-/* Names separated by commas must be the G1's, in its order. */
-static hrc_status check_joint_names(const char *names, const char *path, hrc_error *err)
-{
-    for (int i = 0; i < HRC_JOINTS; i++) {
-        size_t n = strcspn(names, ",");
-        const char *expected = G1_JOINT[i].name;
-        if (n != strlen(expected) || memcmp(names, expected, n) != 0)
-            return fail(err, HRC_EFORMAT, "%s: metadata joint_names: joint %d is \"%.*s\", expected \"%s\"",
-                        path, i, (int)(n < 80 ? n : 80), names, expected);
-        names += n + (names[n] == ',');
-    }
-    if (*names)
-        return fail(err, HRC_EFORMAT, "%s: metadata joint_names: \"%.80s\" follows the %d joints of the G1",
-                    path, names, HRC_JOINTS);
-    return HRC_OK;
-}
 
 static hrc_status need_meta(const tensorfile *file, const char *key, const char **value, hrc_error *err)
 {
@@ -54,7 +38,7 @@ static hrc_status parse_rate(double *fps, const tensorfile *file, hrc_error *err
 
 static hrc_status read_clip(clip *c, const tensorfile *file, const clip_options *options, hrc_error *err)
 {
-    const char *format, *names;
+    const char *format;
     const tensor *qpos;
     double fps;
     TRY(need_meta(file, "format", &format, err));
@@ -64,8 +48,7 @@ static hrc_status read_clip(clip *c, const tensorfile *file, const clip_options 
     if (strcmp(format, FORMAT) != 0)
         return fail(err, HRC_EFORMAT, "%s: metadata format is \"%.80s\", expected \"" FORMAT "\"", file->path,
                     format);
-    TRY(need_meta(file, "joint_names", &names, err));
-    TRY(check_joint_names(names, file->path, err));
+    TRY(g1_check_joint_names(tensorfile_meta(file, "joint_names"), file->path, err));
     TRY(parse_rate(&fps, file, err));
     TRY(tensorfile_need(file, "qpos", DT_F32, 2, (int64_t[]){-1, HRC_NQ}, &qpos, err));
     if (qpos->shape[0] < 1 || qpos->shape[0] > CLIP_MAX_FRAMES)
@@ -104,9 +87,8 @@ hrc_status clipfile_parse(clip *c, const char *path, file_view bytes, const clip
 
 hrc_status clipfile_write(const clip *c, const char *path, hrc_error *err)
 {
-    char names[HRC_JOINTS * 32] = "", fps[32];
-    for (int i = 0, used = 0; i < HRC_JOINTS; i++)
-        used += snprintf(names + used, sizeof names - (size_t)used, "%s%s", i ? "," : "", G1_JOINT[i].name);
+    char names[G1_NAMES_BYTES], fps[32];
+    g1_joint_names(names);
     snprintf(fps, sizeof fps, "%.17g", c->fps);
     const tensor_meta meta[] = {{"format", FORMAT},    {"name", c->name},       {"category", c->category},
                                 {"source", c->source}, {"licence", c->licence}, {"fps", fps},

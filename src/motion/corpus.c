@@ -203,16 +203,11 @@ static hrc_status read_tensors(corpus *c, hrc_error *err)
 
 static hrc_status check_meta(const corpus *c, hrc_error *err)
 {
-    const char *format = tensorfile_meta(&c->file, "format"),
-               *joints = tensorfile_meta(&c->file, "joint_names");
+    const char *format = tensorfile_meta(&c->file, "format");
     if (!format || strcmp(format, CORPUS_FORMAT) != 0)
         return fail(err, HRC_EFORMAT, "%s: metadata format is \"%.80s\", expected \"" CORPUS_FORMAT "\"",
                     c->file.path, format ? format : "");
-    char expected[CORPUS_JOINT_NAMES];
-    corpus_joint_names(expected);
-    if (!joints || strcmp(joints, expected) != 0)
-        return fail(err, HRC_EFORMAT, "%s: metadata joint_names is not the G1's %d joints in their order",
-                    c->file.path, HRC_JOINTS);
+    TRY(g1_check_joint_names(tensorfile_meta(&c->file, "joint_names"), c->file.path, err));
     const char *fps = tensorfile_meta(&c->file, "fps");
     if (!fps || strcmp(fps, "50") != 0)
         return fail(err, HRC_EFORMAT, "%s: metadata fps is \"%.40s\", expected \"50\"", c->file.path,

@@ -5,13 +5,6 @@
 
 #include "base/rot.h"
 
-void corpus_joint_names(char out[CORPUS_JOINT_NAMES])
-{
-    for (int i = 0, used = 0; i < HRC_JOINTS; i++)
-        used +=
-            snprintf(out + used, (size_t)(CORPUS_JOINT_NAMES - used), "%s%s", i ? "," : "", G1_JOINT[i].name);
-}
-
 static int16_t to_code(double x)
 {
     double code = floor(x + 0.5);

@@ -3,10 +3,7 @@
 #define HRC_MOTION_CORPUS_CODES_H
 
 #include "motion/corpus.h"
-
-#define CORPUS_JOINT_NAMES (HRC_JOINTS * 32)
-
-void corpus_joint_names(char out[CORPUS_JOINT_NAMES]); /* separated by commas */
+#include "robot/names.h"
 
 /* Both use e->origin and e->step; lo and hi (HRC_JOINTS). */
 void corpus_encode(int16_t out[HRC_NQ], const float *frame, const corpus_entry *e, const double *lo,

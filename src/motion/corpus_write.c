@@ -237,10 +237,10 @@ static hrc_status check_names(const char *path, const corpus_item *items, int n,
 hrc_status corpus_write(const char *path, const corpus_item *items, int n, const corpus_left_out *left_out,
                         int nleft_out, const tensor_meta *meta, int nmeta, hrc_error *err)
 {
-    char joints[CORPUS_JOINT_NAMES], *clips = NULL, *out = NULL;
+    char joints[G1_NAMES_BYTES], *clips = NULL, *out = NULL;
     columns t = {0};
     TRY(check_names(path, items, n, err));
-    corpus_joint_names(joints);
+    g1_joint_names(joints);
     hrc_status status = fill_columns(&t, path, items, n, err);
     tensor_meta *all = ARENA_NEW(&t.memory, tensor_meta, nmeta + 5);
     if (status >= 0) {
