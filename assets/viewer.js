@@ -361,7 +361,7 @@ class Stage {
             const more = this.frame ? this.frame(elapsed) : false;
             this.last = more ? now : null;
             const target = this.orbit.target;
-            this.sun.position.set(target.x + 2.2, target.y - 2.6, 5.5);
+            this.sun.position.set(target.x + 1.3, target.y - 1.5, 6.2);
             this.sun.target.position.set(target.x, target.y, 0.4);
             this.orbit.place(this.camera);
             this.renderer.render(this.scene, this.camera);
