@@ -76,6 +76,13 @@ static hrc_status allocate(planner_trainer *t, hrc_error *err)
     return HRC_OK;
 }
 
+/* Emulated bfloat16 is slower than float. */
+static bool trains_in_bf16(const config *cfg)
+{
+    if (!strcmp(cfg->planner_precision, "auto")) return nn_cpu() == NN_AVX512_BF16;
+    return !strcmp(cfg->planner_precision, "bf16");
+}
+
 static hrc_status setup(planner_trainer *t, const config *cfg, hrc_error *err)
 {
     const int D = cfg->planner_dims;
@@ -86,7 +93,7 @@ static hrc_status setup(planner_trainer *t, const config *cfg, hrc_error *err)
     TRY(field_init(&t->net, shape, err));
     t->ops = *nn_ops_best();
     gemm_library_start();
-    t->ops.gemm = !strcmp(cfg->planner_precision, "bf16") ? nn_gemm_bf16 : gemm_library;
+    t->ops.gemm = trains_in_bf16(cfg) ? nn_gemm_bf16 : gemm_library;
     TRY(allocate(t, err));
     TRY(field_pass_create(&t->pass, &t->net, &t->ops, t->threads, t->batch, err));
     t->optimiser.options = optimiser_options(cfg);
