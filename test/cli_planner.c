@@ -1,0 +1,133 @@
+/* The planner's commands: train, evaluate, plan, on motions of the repository. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "test.h"
+
+#define SMALL                                                                                                \
+    "--planner.width=32 --planner.depth=1 --planner.batch=16 --planner.warmup=5 --planner.rate=3e-3 "
+
+static char out[1 << 16];
+
+static json_t *run_json(const char *line)
+{
+    int code = test_shell(out, sizeof out, line);
+    if (code != 0) test_fail(__FILE__, __LINE__, "exit %d: %.400s", code, out);
+    json_t *j = json_loads(out, 0, NULL);
+    if (!j) test_fail(__FILE__, __LINE__, "not JSON: %.400s", out);
+    return j;
+}
+
+static void train_small(void)
+{
+    json_t *j = run_json("$HERACLES train planner motions/wave.safetensors motions/floor.safetensors -o "
+                         "$T/p.safetensors " SMALL "--planner.steps=30 --log-every 10 --json --quiet");
+    bool complete = json_is_true(json_object_get(j, "complete"));
+    json_decref(j);
+    ENSURE(complete);
+}
+
+static void test_train_and_log(void)
+{
+    train_small();
+    ENSURE(test_shell(out, sizeof out, "wc -l < $T/p.safetensors.log.jsonl") == 0 && atoi(out) == 3);
+    ENSURE(test_shell(out, sizeof out, "head -1 $T/p.safetensors.log.jsonl") == 0);
+    json_t *j = json_loads(out, 0, NULL);
+    double step = json_number_value(json_object_get(j, "step")),
+           loss = json_number_value(json_object_get(j, "loss"));
+    json_decref(j);
+    ENSURE(step == 10 && loss > 0);
+    ENSURE(test_shell(out, sizeof out, "test -s $T/p.safetensors && test -s $T/p.safetensors.checkpoint") ==
+           0);
+}
+
+/* 30 steps at once, and 10 and 20 more after a stop, are the same file. */
+static void test_resume(void)
+{
+    train_small();
+    ENSURE(test_shell(out, sizeof out,
+                      "set -e; files='motions/wave.safetensors motions/floor.safetensors'\n"
+                      "$HERACLES train planner $files -o $T/r.safetensors " SMALL
+                      "--planner.steps=30 --minutes 0 --quiet\n"
+                      "$HERACLES train planner $files -o $T/r.safetensors " SMALL
+                      "--planner.steps=30 --resume --quiet\n"
+                      "cmp $T/p.safetensors $T/r.safetensors") == 0);
+}
+
+static void test_evaluate(void)
+{
+    train_small();
+    json_t *j = run_json("$HERACLES eval planner --model $T/p.safetensors motions/wave.safetensors "
+                         "motions/floor.safetensors --starts 24 --json --quiet");
+    json_t *distances = json_object_get(j, "distances");
+    bool complete = json_array_size(distances) == 4;
+    for (size_t i = 0; i < json_array_size(distances); i++) {
+        json_t *row = json_array_get(distances, i);
+        complete = complete && json_object_get(row, "planner") && json_object_get(row, "hold") &&
+                   json_object_get(row, "linear") && json_object_get(row, "cubic");
+    }
+    /* At 0.2 s the straight line arrives in time and must beat standing still in a moving clip. */
+    double hold = json_number_value(
+        json_object_get(json_object_get(json_array_get(distances, 0), "hold"), "joint_rad"));
+    double line = json_number_value(
+        json_object_get(json_object_get(json_array_get(distances, 0), "linear"), "joint_rad"));
+    double first = json_number_value(json_object_get(j, "first_frame"));
+    json_decref(j);
+    ENSURE(complete && line < 0.5 * hold && first == 0);
+}
+
+static void test_plan(void)
+{
+    train_small();
+    json_t *j =
+        run_json("$HERACLES plan --model $T/p.safetensors --state motions/floor.safetensors@-1 --json");
+    size_t frames = json_array_size(json_object_get(j, "qpos"));
+    json_decref(j);
+    ENSURE(frames == 11);
+    ENSURE(test_shell(out, sizeof out,
+                      "$HERACLES plan --model $T/p.safetensors --state motions/wave.safetensors@0 --target "
+                      "motions/wave.safetensors@100 --chain 0.4 -o $T/c.safetensors && $HERACLES motion info "
+                      "$T/c.safetensors --json >/dev/null") == 0);
+}
+
+static void test_bad_input(void)
+{
+    static const struct {
+        const char *line, *words;
+        int code;
+    } BAD[] = {
+        {"$HERACLES train planner -o $T/x.safetensors", "give --corpus FILE or motion files", 2},
+        {"$HERACLES train planner motions/wave.safetensors", "--out is missing", 2},
+        {"$HERACLES train planner $T/none.csv -o $T/x.safetensors --quiet", "none.csv: cannot open", 1},
+        {"$HERACLES train planner motions/wave.safetensors -o $T/x.safetensors --planner.dims=36 --quiet",
+         "planner.dims = 36, expected 38 or 35", 1},
+        {"$HERACLES plan --model motions/wave.safetensors --state motions/wave.safetensors@0",
+         "format is \"heracles-clip\", expected \"heracles-planner\"", 1},
+        {"$HERACLES eval planner motions/wave.safetensors", "--model is missing", 2},
+    };
+    for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
+        int code = test_shell(out, sizeof out, BAD[i].line);
+        if (code != BAD[i].code || !strstr(out, BAD[i].words))
+            test_fail(__FILE__, __LINE__, "%s: exit %d: %.300s", BAD[i].line, code, out);
+    }
+    ENSURE(test_shell(NULL, 0, "test -e $T/x.safetensors") == 1);
+    train_small();
+    ENSURE(test_shell(out, sizeof out,
+                      "$HERACLES plan --model $T/p.safetensors --state motions/wave.safetensors@9999") == 1);
+    ENSURE(strstr(out, "frame 9999, expected 0 to 400"));
+}
+
+static void test_interrupt_saves(void)
+{
+    int code =
+        test_shell(out, sizeof out,
+                   "timeout --preserve-status -s INT 3 $HERACLES train planner motions/wave.safetensors -o "
+                   "$T/i.safetensors " SMALL "--planner.steps=1000000 --quiet");
+    ENSURE(code == 130 && strstr(out, "--resume goes on from here"));
+    ENSURE(test_shell(NULL, 0, "test -s $T/i.safetensors && test -s $T/i.safetensors.checkpoint") == 0);
+}
+
+TEST_TABLE({"cli_planner.train_and_log", test_train_and_log}, {"cli_planner.resume", test_resume},
+           {"cli_planner.evaluate", test_evaluate}, {"cli_planner.plan", test_plan},
+           {"cli_planner.bad_input", test_bad_input}, {"cli_planner.interrupt_saves", test_interrupt_saves})
