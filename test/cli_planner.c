@@ -118,6 +118,19 @@ static void test_bad_input(void)
     ENSURE(strstr(out, "frame 9999, expected 0 to 400"));
 }
 
+static void test_bench(void)
+{
+    train_small();
+    json_t *j = run_json("$HERACLES bench plan --model $T/p.safetensors --plans 20 --json --quiet");
+    json_t *one = json_object_get(j, "bf16_1");
+    double p50 = json_number_value(json_object_get(one, "p50_ms")),
+           max = json_number_value(json_object_get(one, "max_ms"));
+    bool all = json_object_get(j, "params") && json_object_get(j, "fp32_1") && json_object_get(j, "fp32_2") &&
+               json_object_get(j, "bf16_2");
+    json_decref(j);
+    ENSURE(all && p50 > 0 && max >= p50);
+}
+
 static void test_interrupt_saves(void)
 {
     int code =
@@ -130,4 +143,5 @@ static void test_interrupt_saves(void)
 
 TEST_TABLE({"cli_planner.train_and_log", test_train_and_log}, {"cli_planner.resume", test_resume},
            {"cli_planner.evaluate", test_evaluate}, {"cli_planner.plan", test_plan},
-           {"cli_planner.bad_input", test_bad_input}, {"cli_planner.interrupt_saves", test_interrupt_saves})
+           {"cli_planner.bad_input", test_bad_input}, {"cli_planner.bench", test_bench},
+           {"cli_planner.interrupt_saves", test_interrupt_saves})

@@ -19,5 +19,6 @@ const command *const COMMANDS[] = {
     &CMD_ROBOT,
     &CMD_BENCH_SIM,
     &CMD_BENCH_TRAIN,
+    &CMD_BENCH_PLAN,
     NULL,
 };

@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 
+extern const command CMD_BENCH_PLAN;
 extern const command CMD_BENCH_SIM;
 extern const command CMD_DEMO;
 extern const command CMD_ROBOT;
