@@ -154,6 +154,15 @@ void ik_shift(ik_frame *f, int unknown, double by, double weight)
     f->g[unknown] += weight * weight * by;
 }
 
+void ik_velocity(double out[3], const fk_pose *pose, int link, const double at[3], const double *dx)
+{
+    jacobian j;
+    point_jacobian(&j, pose, link, at);
+    out[0] = out[1] = out[2] = 0;
+    for (int a = 0; a < j.n; a++)
+        for (int k = 0; k < 3; k++) out[k] += j.column[a][k] * dx[j.unknown[a]];
+}
+
 void ik_hold_limits(const ik_frame *f, const double *qpos, bool *fixed)
 {
     for (int k = 0; k < 6; k++) fixed[k] = false;

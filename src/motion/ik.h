@@ -31,6 +31,9 @@ void ik_apart(ik_frame *f, int link_a, const double a[3], int link_b, const doub
 /* A single unknown by `by`. */
 void ik_shift(ik_frame *f, int unknown, double by, double weight);
 
+/* How a point of a link moves, to first order, when the unknowns change by dx. */
+void ik_velocity(double out[3], const fk_pose *pose, int link, const double at[3], const double *dx);
+
 /* Unknowns that sit at their limit and want further: taken out of the frame. fixed (HRC_NV). */
 void ik_hold_limits(const ik_frame *f, const double *qpos, bool *fixed);
 

@@ -18,14 +18,6 @@
 #define SWING_CLEAR 0.03 /* m */
 #define SWING_RISE 0.4   /* m/s: how fast the clearance may grow from the floor */
 
-/* A contact pushes while it is inside. In the next step it must still be there, or the solver would return to
- * where it came from and never settle; so it then holds from both sides until it is clearly out. */
-static bool pushes(bool *active, double depth)
-{
-    *active = depth > 0 || (*active && depth > -RELEASE);
-    return *active;
-}
-
 /* Middle of heel and ball on the sole, and half its width there; in the frame of the ankle roll link. */
 static const double SOLE[2][3] = {{-0.05, 0, -0.035}, {0.12, 0, -0.035}};
 static const double SOLE_HALF[2] = {0.012, 0.018};
@@ -127,6 +119,22 @@ void add_target_terms(ik_frame *f, const motion_problem *p, int frame, int stage
     }
 }
 
+double target_cost(const motion_problem *p, const double *qpos, int frame)
+{
+    const robot_body *r = robot_bodies();
+    double cost = 0;
+    fk_pose pose;
+    fk(&pose, qpos);
+    for (int b = 0; b < BODIES; b++) {
+        const map_body *m = &p->map->bodies[b];
+        double d[3], angle = quat_angle(pose.quat[r[b].link], p->t->quat[frame][b]);
+        for (int k = 0; k < 3; k++)
+            d[k] = pose.pos[r[b].point_link][k] - p->t->root[frame][k] - p->t->point[frame][b][k];
+        cost += pow(m->position[1] * vec_norm(d), 2) + pow(m->orientation[1] * angle, 2);
+    }
+    return cost;
+}
+
 void add_posture_terms(ik_frame *f, const double *qpos)
 {
     for (int j = 0; j < HRC_JOINTS; j++) ik_shift(f, 6 + j, G1_JOINT[j].q0 - qpos[7 + j], POSTURE);
@@ -149,23 +157,50 @@ static void add_plants(ik_frame *f, const scene *s, int frame)
     }
 }
 
+/* A contact pushes while it is inside; and in the next step still if in the last one it had to push (see
+ * scene_settle), or the solver would return to where it came from and never come to rest. */
+static bool pushes(contact *c, double depth)
+{
+    c->depth = depth;
+    c->active = depth > 0 || c->active;
+    return c->active;
+}
+
+/* Height of the end of a capsule's axis over which its surface is clear of the floor. */
+static double clear_height(const scene *s, int frame, const capsule *c, int i)
+{
+    return c[i].radius + (i < CAPSULE_LEFT_FOOT ? 0 : s->clearance[frame][i >= CAPSULE_RIGHT_FOOT]);
+}
+
 static void add_floor(ik_frame *f, const scene *s, int frame, const capsule *c, double strength)
 {
-    bool(*active)[2] = s->touching[frame].floor;
-    for (int i = 0; i < G1_GEOMS; i++) {
-        double clear = i < CAPSULE_LEFT_FOOT ? 0 : s->clearance[frame][i >= CAPSULE_RIGHT_FOOT];
+    contact(*state)[2] = s->touching[frame].floor;
+    for (int i = 0; i < G1_GEOMS; i++)
         for (int end = 0; end < 2; end++) {
             const double *p = end ? c[i].b : c[i].a;
-            double depth = clear + c[i].radius - p[2];
+            double depth = clear_height(s, frame, c, i) - p[2];
             if (end && memcmp(c[i].a, c[i].b, sizeof c[i].a) == 0) continue; /* a sphere has one end */
-            if (pushes(&active[i][end], depth)) ik_height(f, c[i].link, p, depth, strength * FLOOR);
+            if (pushes(&state[i][end], depth)) ik_height(f, c[i].link, p, depth, strength * FLOOR);
         }
-    }
+}
+
+/* Nearest points of a pair, the direction between them from the first to the second, and how deep they are.
+ */
+static double pair_depth(double p[3], double q[3], double n[3], const capsule *a, const capsule *b)
+{
+    double distance = segment_nearest(p, q, a->a, a->b, b->a, b->b);
+    /* Axes that cross have no direction between them: take that between the middles. */
+    for (int k = 0; k < 3; k++)
+        n[k] = distance > 1e-6 ? q[k] - p[k] : 0.5 * (b->a[k] + b->b[k] - a->a[k] - a->b[k]);
+    double norm = vec_norm(n);
+    for (int k = 0; k < 3; k++) n[k] = norm > 1e-9 ? n[k] / norm : k == 0;
+    return a->radius + b->radius + APART_GAP - distance;
 }
 
 static void add_self(ik_frame *f, const scene *s, int frame, const capsule *c, double strength)
 {
     double middle[G1_GEOMS][3], reach[G1_GEOMS];
+    contact *state = s->touching[frame].self;
     for (int i = 0; i < G1_GEOMS; i++) {
         double half[3];
         for (int k = 0; k < 3; k++) {
@@ -174,20 +209,38 @@ static void add_self(ik_frame *f, const scene *s, int frame, const capsule *c, d
         }
         reach[i] = vec_norm(half) + c[i].radius;
     }
-    for (int n = 0; n < s->npairs; n++) {
-        int i = s->pairs[n].i, j = s->pairs[n].j;
-        double d[3], near = reach[i] + reach[j] + APART_GAP + RELEASE, p[3], q[3];
+    for (int m = 0; m < s->npairs; m++) {
+        int i = s->pairs[m].i, j = s->pairs[m].j;
+        double d[3], near = reach[i] + reach[j] + APART_GAP, p[3], q[3], n[3];
         for (int k = 0; k < 3; k++) d[k] = middle[j][k] - middle[i][k];
-        if (vec_dot(d, d) >= near * near) continue;
-        double distance = segment_nearest(p, q, c[i].a, c[i].b, c[j].a, c[j].b);
-        double depth = c[i].radius + c[j].radius + APART_GAP - distance;
-        if (!pushes(&s->touching[frame].self[n], depth)) continue;
-        /* Axes that cross have no direction between them: take that between the middles. */
-        if (distance > 1e-6)
-            for (int k = 0; k < 3; k++) d[k] = q[k] - p[k];
-        double norm = vec_norm(d);
-        for (int k = 0; k < 3; k++) d[k] = norm > 1e-9 ? d[k] / norm : k == 0;
-        ik_apart(f, c[i].link, p, c[j].link, q, d, depth, strength * APART);
+        if (!state[m].active && vec_dot(d, d) >= near * near) continue;
+        double depth = pair_depth(p, q, n, c + i, c + j);
+        if (pushes(&state[m], depth)) ik_apart(f, c[i].link, p, c[j].link, q, n, depth, strength * APART);
+    }
+}
+
+void scene_settle(const scene *s, int frame, const fk_pose *pose, const double *dx)
+{
+    capsule c[G1_GEOMS];
+    contact_state *state = &s->touching[frame];
+    capsules_place(c, pose);
+    for (int i = 0; i < G1_GEOMS; i++)
+        for (int end = 0; end < 2; end++) {
+            contact *t = &state->floor[i][end];
+            double v[3];
+            if (!t->active) continue;
+            ik_velocity(v, pose, c[i].link, end ? c[i].b : c[i].a, dx);
+            t->active = t->depth > v[2];
+        }
+    for (int m = 0; m < s->npairs; m++) {
+        contact *t = &state->self[m];
+        if (!t->active) continue;
+        const capsule *a = &c[s->pairs[m].i], *b = &c[s->pairs[m].j];
+        double p[3], q[3], n[3], va[3], vb[3];
+        pair_depth(p, q, n, a, b);
+        ik_velocity(va, pose, a->link, p, dx);
+        ik_velocity(vb, pose, b->link, q, dx);
+        t->active = t->depth > vec_dot(n, vb) - vec_dot(n, va);
     }
 }
 

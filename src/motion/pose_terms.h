@@ -11,10 +11,15 @@ typedef struct {
     bool holds; /* the robot's sole is near the floor there */
 } plant_hold;
 
-/* Which contacts of a frame pushed in the last step. */
 typedef struct {
-    bool floor[G1_GEOMS][2];
-    bool self[CAPSULE_PAIRS];
+    bool active;
+    double depth; /* m, in the last step */
+} contact;
+
+/* The contacts of a frame: each end of each capsule with the floor, each pair of capsules. */
+typedef struct {
+    contact floor[G1_GEOMS][2];
+    contact self[CAPSULE_PAIRS];
 } contact_state;
 
 typedef struct {
@@ -29,8 +34,15 @@ typedef struct {
 hrc_status scene_create(scene *s, const motion_problem *p, arena *memory, hrc_error *err);
 
 void add_target_terms(ik_frame *f, const motion_problem *p, int frame, int stage, const double *foot_share);
+/* What the terms of stage 2 cost at qpos. */
+double target_cost(const motion_problem *p, const double *qpos, int frame);
+
 void add_posture_terms(ik_frame *f, const double *qpos);
 void add_scene_terms(ik_frame *f, const scene *s, int frame, double strength);
+
+/* After a step dx from `pose` was found: a contact stays active when it is still inside after the step (to
+ * first order), that is, when it pushed; one that would have to pull is let go. */
+void scene_settle(const scene *s, int frame, const fk_pose *pose, const double *dx);
 
 /* How much of a foot's own position target counts: less while a plant holds it. share: left, right. */
 void foot_shares(double share[2], const scene *s, int frame);

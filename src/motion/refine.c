@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "base/rot.h"
+#include "motion/guess.h"
 #include "motion/pose_terms.h"
 
 /* follow_targets */
-#define FIRST_STEPS 30 /* from the default pose */
 #define STAGE1_STEPS 2
 #define STAGE2_STEPS 3
+#define STUCK 10.0  /* cost by which a fresh start must be better: 0.3 rad in a link of weight 10 */
+#define LEAP 20.0   /* ... and for each squared radian that it leaps */
 #define DAMPING 2.0 /* per frame: keeps a joint that no target needs where it was */
 
 /* refine */
@@ -44,37 +46,63 @@ static hrc_status singular(int frame, hrc_error *err)
     return fail(err, HRC_ENONFINITE, "frame %d: the equations of the retargeting have no solution", frame);
 }
 
-static hrc_status frame_step(const motion_problem *p, int frame, int stage, hrc_error *err)
+static hrc_status frame_step(const motion_problem *p, double *qpos, int frame, int stage, hrc_error *err)
 {
     static const double WHOLE[2] = {1, 1};
     band_matrix h;
     double g[BAND_N];
     bool fixed[HRC_NV];
     fk_pose pose;
-    fk(&pose, p->qpos[frame]);
+    fk(&pose, qpos);
     ik_frame f = {h, g, &pose};
     ik_clear(&f);
     add_target_terms(&f, p, frame, stage, WHOLE);
-    add_posture_terms(&f, p->qpos[frame]);
+    add_posture_terms(&f, qpos);
     for (int k = 0; k < HRC_NV; k++) ik_shift(&f, k, 0, DAMPING);
-    ik_hold_limits(&f, p->qpos[frame], fixed);
+    ik_hold_limits(&f, qpos, fixed);
     fix_unknowns(h, g, fixed);
     if (!band_cholesky(h)) return singular(frame, err);
     band_substitute((const double(*)[BAND_N])h, g);
-    ik_move(p->qpos[frame], g, MOST);
+    ik_move(qpos, g, MOST);
     return HRC_OK;
 }
 
+/* Both stages from where qpos is; what is left of the cost. */
+static hrc_status frame_solve(const motion_problem *p, double *qpos, int frame, double *cost, hrc_error *err)
+{
+    for (int k = 0; k < STAGE1_STEPS; k++) TRY(frame_step(p, qpos, frame, 0, err));
+    for (int k = 0; k < STAGE2_STEPS; k++) TRY(frame_step(p, qpos, frame, 1, err));
+    *cost = target_cost(p, qpos, frame);
+    return HRC_OK;
+}
+
+/* Squared change of the joint that changes most. */
+static double leap(const double *a, const double *b)
+{
+    double most = 0;
+    for (int j = 7; j < HRC_NQ; j++) most = fmax(most, fabs(a[j] - b[j]));
+    return most * most;
+}
+
+/* Each frame from the one before it, which keeps the motion continuous where the targets leave a choice; and
+ * from the orientations alone, which wins where the first is stuck. */
 hrc_status follow_targets(const motion_problem *p, hrc_error *err)
 {
     for (int i = 0; i < p->n; i++) {
-        double *q = p->qpos[i];
-        g1_default_qpos(q);
-        if (i > 0) memcpy(q, p->qpos[i - 1], sizeof p->qpos[i]);
-        memcpy(q, p->t->root[i], 3 * sizeof *q);
-        memcpy(q + 3, p->t->quat[i][BODY_PELVIS], 4 * sizeof *q);
-        for (int k = 0; k < (i ? STAGE1_STEPS : FIRST_STEPS); k++) TRY(frame_step(p, i, 0, err));
-        for (int k = 0; k < (i ? STAGE2_STEPS : FIRST_STEPS); k++) TRY(frame_step(p, i, 1, err));
+        double *q = p->qpos[i], fresh[HRC_NQ], cost = INFINITY, fresh_cost;
+        if (i > 0)
+            memcpy(q, p->qpos[i - 1], sizeof p->qpos[i]);
+        else
+            g1_default_qpos(q);
+        guess_pose(fresh, q, p->t, i);
+        TRY(frame_solve(p, fresh, i, &fresh_cost, err));
+        if (i > 0) {
+            memcpy(q, p->t->root[i], 3 * sizeof *q);
+            memcpy(q + 3, p->t->quat[i][BODY_PELVIS], 4 * sizeof *q);
+            TRY(frame_solve(p, q, i, &cost, err));
+        }
+        if (i == 0 || fresh_cost + STUCK + LEAP * leap(fresh, p->qpos[i - 1]) < cost)
+            memcpy(q, fresh, sizeof fresh);
     }
     return HRC_OK;
 }
@@ -206,7 +234,12 @@ static hrc_status window_step(window *w, double strength, hrc_error *err)
     fix_limits(w);
     if (!band_factor(w->blocks, w->n)) return singular(w->first, err);
     band_solve(w->blocks, w->g, w->n);
-    for (int i = 0; i < w->n; i++) ik_move(w->p->qpos[w->first + i], w->g[i], MOST);
+    for (int i = 0; i < w->n; i++) {
+        fk_pose pose;
+        fk(&pose, w->p->qpos[w->first + i]);
+        scene_settle(w->s, w->first + i, &pose, w->g[i]);
+        ik_move(w->p->qpos[w->first + i], w->g[i], MOST);
+    }
     return HRC_OK;
 }
 
