@@ -3,21 +3,29 @@
 #include <math.h>
 
 #include "base/rot.h"
+#include "motion/stats.h"
 
-#define ENTER_MPS 0.25 /* slower than this a point begins to stand ... */
-#define LEAVE_MPS 0.45 /* ... and faster it leaves; capture noise reaches 0.2 */
+#define ENTER_MPS 0.35 /* slower than this a point begins to stand ... */
+#define LEAVE_MPS 0.50 /* ... and faster it leaves; capture noise reaches 0.2 */
 #define ENTER_M 0.05   /* height over the floor level */
 #define LEAVE_M 0.08
+#define REST_MPS 0.2 /* frames slower and lower than these tell how high a standing point is */
+#define REST_M 0.13
+#define REST_FRAMES 5
+#define REST_SHARE 0.4 /* the percentile of them */
+#define REST_HEEL 0.05 /* m, when there are too few */
 #define SHORTEST_S 0.06
 #define STRAY_M 0.03     /* a slow point that creeps this far from where it stood begins a new plant */
 #define FLOOR_WINDOW_S 1 /* longer than a flight or a swing, shorter than drifts of the floor */
-#define SWING_MPS 0.6    /* a travelling foot */
+#define SWING_MPS 0.3    /* a foot that travels ... */
+#define OVER_M 0.02      /* ... higher than the other by this, or while the other stands */
+#define FLYING_MPS 0.8   /* any foot that is as fast as this */
 #define LEVEL_FRAMES 5   /* fewer flat frames do not tell how a sole lies */
 #define LEVEL_MOST 0.6   /* rad: a larger correction would be a sole that never was flat */
 
 static const double *end_point(const human *h, int end, int i)
 {
-    return end % 2 ? h->toe[i][end / 2] : h->ankle[i][end / 2];
+    return end % 2 ? h->toe[i][end / 2] : h->heel[i][end / 2];
 }
 
 static double point_speed(const human *h, int end, int i)
@@ -39,6 +47,18 @@ static void find_floor(contacts *c, const human *h)
             low = fmin(low, fmin(h->toe[k][0][2], h->toe[k][1][2]));
         c->floor[i] = low;
     }
+}
+
+/* How high a point is over the floor level when it stands: floors sag under toes that push off, and soles
+ * differ from what a rest pose says, so it comes from the slow and low frames of the clip. */
+static void find_rest(contacts *c, const human *h, int end, double *scratch)
+{
+    int n = 0;
+    for (int i = 0; i < h->n; i++) {
+        double height = end_point(h, end, i)[2] - c->floor[i];
+        if (point_speed(h, end, i) < REST_MPS && height < REST_M) scratch[n++] = height;
+    }
+    c->rest[end] = n >= REST_FRAMES ? percentile(scratch, n, REST_SHARE) : end % 2 ? 0 : REST_HEEL;
 }
 
 /* Frames first..last of one point: cut where it creeps away, drop what is too short. */
@@ -64,7 +84,7 @@ static void add_plants(contacts *c, const human *h, int end, int first, int last
 
 static void find_plants(contacts *c, const human *h, int end)
 {
-    double rest = end % 2 ? 0 : h->ankle_height[end / 2];
+    double rest = c->rest[end];
     int first = -1;
     for (int i = 0; i <= h->n; i++) {
         bool stands = false;
@@ -86,23 +106,38 @@ static bool foot_stands(const contacts *c, int side, int i)
     return c->plant[i][2 * side] >= 0 || c->plant[i][2 * side + 1] >= 0;
 }
 
+static double foot_height(const human *h, int side, int i)
+{
+    return fmin(h->toe[i][side][2], h->heel[i][side][2]);
+}
+
+/* A foot that travels while something else may carry: the other foot, or nothing in a flight. */
+static bool swings(const contacts *c, const human *h, int side, int i)
+{
+    if (foot_stands(c, side, i)) return false;
+    bool free = foot_stands(c, !side, i) || foot_height(h, side, i) > foot_height(h, !side, i) + OVER_M;
+    double slower = fmin(point_speed(h, 2 * side, i), point_speed(h, 2 * side + 1, i));
+    return slower > (free ? SWING_MPS : FLYING_MPS);
+}
+
 hrc_status contacts_find(contacts *c, const human *h, arena *memory, hrc_error *err)
 {
     *c = (contacts){.n = h->n};
     c->plant = arena_alloc(memory, (size_t)h->n, sizeof *c->plant);
     c->swing = arena_alloc(memory, (size_t)h->n, sizeof *c->swing);
     c->floor = ARENA_NEW(memory, double, h->n);
-    if (!c->plant || !c->swing || !c->floor)
+    double *scratch = ARENA_NEW(memory, double, h->n);
+    if (!c->plant || !c->swing || !c->floor || !scratch)
         return fail(err, HRC_ENOMEM, "out of memory for the contacts of %d frames", h->n);
     for (int i = 0; i < h->n; i++)
         for (int end = 0; end < FOOT_ENDS; end++) c->plant[i][end] = -1;
     find_floor(c, h);
-    for (int end = 0; end < FOOT_ENDS; end++) find_plants(c, h, end);
+    for (int end = 0; end < FOOT_ENDS; end++) {
+        find_rest(c, h, end, scratch);
+        find_plants(c, h, end);
+    }
     for (int i = 0; i < h->n; i++)
-        for (int side = 0; side < 2; side++) {
-            double slower = fmin(point_speed(h, 2 * side, i), point_speed(h, 2 * side + 1, i));
-            c->swing[i][side] = !foot_stands(c, side, i) && foot_stands(c, !side, i) && slower > SWING_MPS;
-        }
+        for (int side = 0; side < 2; side++) c->swing[i][side] = swings(c, h, side, i);
     return HRC_OK;
 }
 

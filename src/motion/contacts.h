@@ -1,6 +1,6 @@
-/* When a person's feet stand. The heel (followed by the ankle) and the ball (the toe joint) of each foot are
- * judged apart, so that a foot can roll over its toes without sliding. A plant begins when the point is
- * slow and low, and ends when it is fast or high, with other thresholds, so that noise does not chop it. */
+/* When a person's feet stand. The heel and the ball (the toe joint) of each foot are judged apart, so that a
+ * foot can roll over its toes without sliding. A plant begins when the point is slow and low, and ends when
+ * it is fast or high, with other thresholds, so that noise does not chop it. */
 #ifndef HRC_MOTION_CONTACTS_H
 #define HRC_MOTION_CONTACTS_H
 
@@ -12,7 +12,8 @@ typedef struct {
     int n;
     int nplants;
     int (*plant)[FOOT_ENDS]; /* (n) which plant the point is in, -1 for none; numbers 0 .. nplants-1 */
-    bool (*swing)[2];        /* (n) the foot travels while the other one stands */
+    bool (*swing)[2];        /* (n) the foot travels */
+    double rest[FOOT_ENDS];  /* heights of the points over the floor level when they stand, m */
     double *floor;           /* (n) level of the toe joints over the last and next second, m */
 } contacts;
 

@@ -50,7 +50,9 @@ static bool off_the_ground(const human *h, const contacts *c, int i)
 {
     for (int end = 0; end < FOOT_ENDS; end++)
         if (c->plant[i][end] >= 0) return false;
-    return fmin(h->toe[i][0][2], h->toe[i][1][2]) > c->floor[i] + FLIGHT_CLEAR_M;
+    for (int side = 0; side < 2; side++)
+        if (h->toe[i][side][2] < c->floor[i] + c->rest[2 * side + 1] + FLIGHT_CLEAR_M) return false;
+    return true;
 }
 
 /* Runs without a standing foot in which the person falls freely. z is scratch (n). */

@@ -11,6 +11,11 @@
  * makes that +x, the robot's forward. */
 static const double FACING[4] = {M_SQRT1_2, 0, 0, M_SQRT1_2};
 
+#define FEET 2 /* feet start and stop faster than anything else: their cut-off is this much higher */
+
+/* From the ankle to the heel, in lengths of the leg: 5 cm back and 8 cm down for a leg of 84 cm. */
+static const double HEEL[3] = {-0.06, 0, -0.095};
+
 typedef struct {
     const bvh *b;
     double metres; /* of a metre as the file was read */
@@ -70,13 +75,6 @@ static void measure_bones(human *h, const source *s, const skeleton_map *map)
             h->leg += 0.5 * bone_length(s, leg[k].place, leg[k + 1].place);
             h->arm += 0.5 * bone_length(s, arm[k].place, arm[k + 1].place);
         }
-        /* How far the toe is under the ankle, in the axes of the body when it stands. */
-        int foot = side ? BODY_RIGHT_FOOT : BODY_LEFT_FOOT;
-        double drop[3];
-        for (int k = 0; k < 3; k++) drop[k] = s->pos[s->toe[side]][k] - s->pos[s->ankle[side]][k];
-        quat_rotate_inv(drop, s->quat[s->turn[foot]], drop);
-        quat_rotate_inv(drop, s->offset[foot], drop);
-        h->ankle_height[side] = -drop[2] * s->metres;
     }
     double left[3], trunk[3];
     int l = bvh_find(s->b, map->bodies[BODY_LEFT_UPPER_ARM].place);
@@ -88,6 +86,13 @@ static void measure_bones(human *h, const source *s, const skeleton_map *map)
     h->torso = vec_norm(trunk);
 }
 
+static void place(double out[3], const source *s, int joint)
+{
+    double p[3];
+    for (int k = 0; k < 3; k++) p[k] = s->pos[joint][k] * s->metres;
+    quat_rotate(out, FACING, p);
+}
+
 /* One frame of the file into the places of frame i of the result, at the file's rate. */
 static void read_frame(human *h, source *s, int frame, int i)
 {
@@ -96,11 +101,14 @@ static void read_frame(human *h, source *s, int frame, int i)
         quat_mul(h->quat[i][b], FACING, s->quat[s->turn[b]]);
         quat_mul(h->quat[i][b], h->quat[i][b], s->offset[b]);
     }
-    for (int k = 0; k < 5; k++) {
-        int joint = k == 0 ? s->hips : k < 3 ? s->ankle[k - 1] : s->toe[k - 3];
-        double *out = k == 0 ? h->hips[i] : k < 3 ? h->ankle[i][k - 1] : h->toe[i][k - 3], p[3];
-        for (int m = 0; m < 3; m++) p[m] = s->pos[joint][m] * s->metres;
-        quat_rotate(out, FACING, p);
+    place(h->hips[i], s, s->hips);
+    for (int side = 0; side < 2; side++) {
+        double heel[3];
+        for (int k = 0; k < 3; k++) heel[k] = h->leg * HEEL[k];
+        quat_rotate(heel, h->quat[i][side ? BODY_RIGHT_FOOT : BODY_LEFT_FOOT], heel);
+        place(h->toe[i][side], s, s->toe[side]);
+        place(h->heel[i][side], s, s->ankle[side]);
+        for (int k = 0; k < 3; k++) h->heel[i][side][k] += heel[k];
     }
 }
 
@@ -111,7 +119,7 @@ static void copy_frame(human *to, int i, const human *from, int a, double t)
     for (int k = 0; k < 3; k++) {
         to->hips[i][k] = (1 - t) * from->hips[a][k] + t * from->hips[b][k];
         for (int side = 0; side < 2; side++) {
-            to->ankle[i][side][k] = (1 - t) * from->ankle[a][side][k] + t * from->ankle[b][side][k];
+            to->heel[i][side][k] = (1 - t) * from->heel[a][side][k] + t * from->heel[b][side][k];
             to->toe[i][side][k] = (1 - t) * from->toe[a][side][k] + t * from->toe[b][side][k];
         }
     }
@@ -122,9 +130,9 @@ static bool allocate(human *h, int n, arena *memory)
     h->n = n;
     h->hips = arena_alloc(memory, (size_t)n, sizeof *h->hips);
     h->quat = arena_alloc(memory, (size_t)n, sizeof *h->quat);
-    h->ankle = arena_alloc(memory, (size_t)n, sizeof *h->ankle);
+    h->heel = arena_alloc(memory, (size_t)n, sizeof *h->heel);
     h->toe = arena_alloc(memory, (size_t)n, sizeof *h->toe);
-    return h->hips && h->quat && h->ankle && h->toe;
+    return h->hips && h->quat && h->heel && h->toe;
 }
 
 static void remove_noise(human *h, double hz, double *scratch)
@@ -132,8 +140,8 @@ static void remove_noise(human *h, double hz, double *scratch)
     int n = h->n;
     for (int k = 0; k < 3; k++) lowpass(&h->hips[0][k], n, 3, hz, h->fps, scratch);
     for (int k = 0; k < 6; k++) {
-        lowpass(&h->ankle[0][0][0] + k, n, 6, hz, h->fps, scratch);
-        lowpass(&h->toe[0][0][0] + k, n, 6, hz, h->fps, scratch);
+        lowpass(&h->heel[0][0][0] + k, n, 6, FEET * hz, h->fps, scratch);
+        lowpass(&h->toe[0][0][0] + k, n, 6, FEET * hz, h->fps, scratch);
     }
     for (int b = 0; b < BODIES; b++) {
         for (int i = 1; i < n; i++) {

@@ -10,10 +10,9 @@ typedef struct {
     double fps;
     double (*hips)[3];         /* (n) */
     double (*quat)[BODIES][4]; /* (n) identity: as the robot's body stands in its zero pose */
-    double (*ankle)[2][3];     /* (n) left, right */
-    double (*toe)[2][3];
-    double ankle_height[2]; /* of the ankle over the toe joint when the sole is flat */
-    double leg, arm, torso; /* lengths of its bones, mean of left and right, m */
+    double (*heel)[2][3];      /* (n) left, right: under and behind the ankle, on the sole */
+    double (*toe)[2][3];       /* (n) toe joints */
+    double leg, arm, torso;    /* lengths of its bones, mean of left and right, m */
 } human;
 
 /* Everything is in `memory`. Motion over `cutoff_hz` is taken for noise. */

@@ -175,8 +175,9 @@ void ik_hold_limits(const ik_frame *f, const double *qpos, bool *fixed)
 
 void ik_move(double *qpos, const double *dx, double most)
 {
-    double step[4], v[HRC_NV];
-    for (int k = 0; k < HRC_NV; k++) v[k] = fmin(fmax(dx[k], -most), most);
+    double step[4], v[HRC_NV], largest = most;
+    for (int k = 0; k < HRC_NV; k++) largest = fmax(largest, fabs(dx[k]));
+    for (int k = 0; k < HRC_NV; k++) v[k] = dx[k] * (most / largest);
     for (int k = 0; k < 3; k++) qpos[k] += v[k];
     quat_exp(step, v + 3);
     quat_mul(qpos + 3, step, qpos + 3);

@@ -37,7 +37,7 @@ void ik_velocity(double out[3], const fk_pose *pose, int link, const double at[3
 /* Unknowns that sit at their limit and want further: taken out of the frame. fixed (HRC_NV). */
 void ik_hold_limits(const ik_frame *f, const double *qpos, bool *fixed);
 
-/* qpos moved by dx, no unknown by more than `most`; joints stay inside their limits. */
+/* qpos moved along dx, no unknown by more than `most`; joints stay inside their limits. */
 void ik_move(double *qpos, const double *dx, double most);
 
 #endif

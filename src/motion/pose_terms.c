@@ -10,8 +10,8 @@
 #define PLANT_HOLD 120.0  /* x, y of a standing point */
 #define PLANT_FLOOR 60.0  /* its height */
 #define PLANTED_SHARE 0.2 /* of the foot's own target while it stands */
-#define FLOOR 250.0
-#define APART 120.0
+#define FLOOR 500.0
+#define APART 250.0
 #define APART_GAP 0.002  /* m: start to push before surfaces touch */
 #define RELEASE 0.01     /* m: a contact that was pushing keeps holding this far out */
 #define PLANT_REACH 0.06 /* m: a sole higher than that over the floor does not stand on it */
@@ -172,7 +172,7 @@ static double clear_height(const scene *s, int frame, const capsule *c, int i)
     return c[i].radius + (i < CAPSULE_LEFT_FOOT ? 0 : s->clearance[frame][i >= CAPSULE_RIGHT_FOOT]);
 }
 
-static void add_floor(ik_frame *f, const scene *s, int frame, const capsule *c, double strength)
+static void add_floor(ik_frame *f, const scene *s, int frame, const capsule *c)
 {
     contact(*state)[2] = s->touching[frame].floor;
     for (int i = 0; i < G1_GEOMS; i++)
@@ -180,7 +180,7 @@ static void add_floor(ik_frame *f, const scene *s, int frame, const capsule *c, 
             const double *p = end ? c[i].b : c[i].a;
             double depth = clear_height(s, frame, c, i) - p[2];
             if (end && memcmp(c[i].a, c[i].b, sizeof c[i].a) == 0) continue; /* a sphere has one end */
-            if (pushes(&state[i][end], depth)) ik_height(f, c[i].link, p, depth, strength * FLOOR);
+            if (pushes(&state[i][end], depth)) ik_height(f, c[i].link, p, depth, FLOOR);
         }
 }
 
@@ -197,7 +197,7 @@ static double pair_depth(double p[3], double q[3], double n[3], const capsule *a
     return a->radius + b->radius + APART_GAP - distance;
 }
 
-static void add_self(ik_frame *f, const scene *s, int frame, const capsule *c, double strength)
+static void add_self(ik_frame *f, const scene *s, int frame, const capsule *c)
 {
     double middle[G1_GEOMS][3], reach[G1_GEOMS];
     contact *state = s->touching[frame].self;
@@ -215,7 +215,7 @@ static void add_self(ik_frame *f, const scene *s, int frame, const capsule *c, d
         for (int k = 0; k < 3; k++) d[k] = middle[j][k] - middle[i][k];
         if (!state[m].active && vec_dot(d, d) >= near * near) continue;
         double depth = pair_depth(p, q, n, c + i, c + j);
-        if (pushes(&state[m], depth)) ik_apart(f, c[i].link, p, c[j].link, q, n, depth, strength * APART);
+        if (pushes(&state[m], depth)) ik_apart(f, c[i].link, p, c[j].link, q, n, depth, APART);
     }
 }
 
@@ -244,11 +244,11 @@ void scene_settle(const scene *s, int frame, const fk_pose *pose, const double *
     }
 }
 
-void add_scene_terms(ik_frame *f, const scene *s, int frame, double strength)
+void add_scene_terms(ik_frame *f, const scene *s, int frame)
 {
     capsule c[G1_GEOMS];
     capsules_place(c, f->pose);
     add_plants(f, s, frame);
-    add_floor(f, s, frame, c, strength);
-    add_self(f, s, frame, c, strength);
+    add_floor(f, s, frame, c);
+    add_self(f, s, frame, c);
 }

@@ -38,7 +38,7 @@ void add_target_terms(ik_frame *f, const motion_problem *p, int frame, int stage
 double target_cost(const motion_problem *p, const double *qpos, int frame);
 
 void add_posture_terms(ik_frame *f, const double *qpos);
-void add_scene_terms(ik_frame *f, const scene *s, int frame, double strength);
+void add_scene_terms(ik_frame *f, const scene *s, int frame);
 
 /* After a step dx from `pose` was found: a contact stays active when it is still inside after the step (to
  * first order), that is, when it pushed; one that would have to pull is let go. */

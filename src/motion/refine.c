@@ -18,11 +18,12 @@
 #define WINDOW 512 /* frames solved at once: bounds the memory of the band */
 #define AHEAD                                                                                                \
     48 /* frames beyond the window that are solved with it and then again: their influence is gone */
-#define STEPS 8
-#define HARD_STEPS 2      /* the last of them, with floor and body surface weighted higher ... */
-#define HARD_STRENGTH 2.5 /* ... by this */
-#define REFINE_DAMPING 0.5
-#define MOST 0.3 /* rad or m: the largest change of an unknown in a step */
+#define STEPS 12
+#define SETTLED 3e-4 /* rad: root mean square of a step after which no more are needed */
+#define DAMPING_LEAST 0.5
+#define DAMPING_MOST 60.0
+#define SWINGS 0.03 /* rad: turning back by less is no harm */
+#define MOST 0.3    /* rad or m: the largest change of an unknown in a step */
 
 #define SMOOTH_ROOT 60.0  /* second differences of position, m */
 #define SMOOTH_TURN 10.0  /* of orientation, rad */
@@ -115,7 +116,9 @@ typedef struct {
     band_block *blocks;  /* (WINDOW + AHEAD) */
     double (*g)[BAND_N]; /* right-hand sides, then steps */
     bool (*fixed)[HRC_NV];
-    int first, n; /* frames of the window */
+    double (*last)[HRC_NV]; /* (n of the clip) the step before */
+    double *damping;        /* (n of the clip) */
+    int first, n;           /* frames of the window */
 } window;
 
 static double smoothness(int unknown)
@@ -189,7 +192,7 @@ static void add_speed_limits(window *w)
     }
 }
 
-static void add_frames(window *w, double strength)
+static void add_frames(window *w)
 {
     const motion_problem *p = w->p;
     for (int i = 0; i < w->n; i++) {
@@ -204,8 +207,8 @@ static void add_frames(window *w, double strength)
         foot_shares(share, w->s, frame);
         add_target_terms(&f, p, frame, 1, share);
         add_posture_terms(&f, p->qpos[frame]);
-        add_scene_terms(&f, w->s, frame, strength);
-        for (int k = 0; k < HRC_NV; k++) ik_shift(&f, k, 0, REFINE_DAMPING);
+        add_scene_terms(&f, w->s, frame);
+        for (int k = 0; k < HRC_NV; k++) ik_shift(&f, k, 0, w->damping[frame]);
     }
 }
 
@@ -226,14 +229,34 @@ static void fix_limits(window *w)
     }
 }
 
-static hrc_status window_step(window *w, double strength, hrc_error *err)
+/* Frames whose step turns back on the last one swing about their solution, mostly between two sets of
+ * contacts: they are damped more, each for itself, until they come to rest. Returns the size of the step. */
+static double adapt_damping(window *w)
 {
-    add_frames(w, strength);
+    double sum = 0;
+    for (int i = 0; i < w->n; i++) {
+        double *last = w->last[w->first + i], *damping = &w->damping[w->first + i], along = 0, most = 0;
+        for (int k = 0; k < HRC_NV; k++) {
+            along += last[k] * w->g[i][k];
+            most = fmax(most, fabs(w->g[i][k]));
+            last[k] = w->g[i][k];
+            sum += last[k] * last[k];
+        }
+        bool swings = along < 0 && most > SWINGS;
+        *damping = swings ? fmin(2 * *damping + 2, DAMPING_MOST) : fmax(0.6 * *damping, DAMPING_LEAST);
+    }
+    return sqrt(sum / (w->n * HRC_NV));
+}
+
+static hrc_status window_step(window *w, double *size, hrc_error *err)
+{
+    add_frames(w);
     add_smoothness(w);
     add_speed_limits(w);
     fix_limits(w);
     if (!band_factor(w->blocks, w->n)) return singular(w->first, err);
     band_solve(w->blocks, w->g, w->n);
+    *size = adapt_damping(w);
     for (int i = 0; i < w->n; i++) {
         fk_pose pose;
         fk(&pose, w->p->qpos[w->first + i]);
@@ -252,12 +275,15 @@ hrc_status refine(const motion_problem *p, arena *memory, hrc_error *err)
     w.blocks = ARENA_NEW(memory, band_block, most);
     w.g = arena_alloc(memory, (size_t)most, sizeof *w.g);
     w.fixed = arena_alloc(memory, (size_t)most, sizeof *w.fixed);
-    if (!w.blocks || !w.g || !w.fixed)
+    w.last = arena_alloc(memory, (size_t)p->n, sizeof *w.last);
+    w.damping = ARENA_NEW(memory, double, p->n);
+    if (!w.blocks || !w.g || !w.fixed || !w.last || !w.damping)
         return fail(err, HRC_ENOMEM, "out of memory for the equations of %d frames", most);
+    for (int i = 0; i < p->n; i++) w.damping[i] = DAMPING_LEAST;
     for (w.first = 0; w.first < p->n; w.first += WINDOW) {
         w.n = p->n - w.first < most ? p->n - w.first : most;
-        for (int k = 0; k < STEPS; k++)
-            TRY(window_step(&w, k >= STEPS - HARD_STEPS ? HARD_STRENGTH : 1, err));
+        double size = INFINITY;
+        for (int k = 0; k < STEPS && size > SETTLED; k++) TRY(window_step(&w, &size, err));
     }
     return HRC_OK;
 }
