@@ -27,7 +27,7 @@ TEST_OBJ  = $(call objects,$(wildcard test/*.c))
 APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lm
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
-.PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets motions newer-mujoco clean help
+.PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets motions corpus newer-mujoco clean help
 
 all: $(BUILD)/heracles $(BUILD)/libheracles.a $(BUILD)/libheracles.so
 
@@ -106,6 +106,9 @@ install: all
 	install -m 644 $(BUILD)/libheracles.a $(DESTDIR)$(prefix)/lib/
 	install $(BUILD)/libheracles.so $(DESTDIR)$(prefix)/lib/libheracles.so.0
 	ln -sf libheracles.so.0 $(DESTDIR)$(prefix)/lib/libheracles.so
+	install -d $(DESTDIR)$(prefix)/share/heracles/motions/suites
+	install -m 644 motions/*.safetensors $(DESTDIR)$(prefix)/share/heracles/motions/
+	install -m 644 motions/suites/*.csv $(DESTDIR)$(prefix)/share/heracles/motions/suites/
 	sed 's|@prefix@|$(prefix)|' tools/heracles.pc.in > $(DESTDIR)$(prefix)/lib/pkgconfig/heracles.pc
 
 FORMATTED = $(wildcard include/*.h src/*/*.[ch] src/*/*.inc test/*.[ch] test/fuzz/*.[ch] tools/*.c examples/*.c)
@@ -121,6 +124,17 @@ motions: $(BUILD)/make_motions
 	$(BUILD)/make_motions
 $(BUILD)/make_motions: $(BUILD)/tools/make_motions.o $(filter-out $(BUILD)/src/cli/main.o,$(APP_OBJ)) $(LIB_OBJ)
 	$Q$(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(APP_LIBS)
+
+# The corpus and its suites, bit for bit, from the BVH files of the CMU clips (docs/corpus.md):
+# make corpus CMU_DIR=folder
+corpus: all
+	@test -n "$(CMU_DIR)" || { echo "make corpus CMU_DIR=FOLDER: which folder has the BVH files?"; exit 2; }
+	$(BUILD)/heracles corpus build --bvh-dir "$(CMU_DIR)" --manifest motions/cmu.csv --lift --heldout quota \
+	    --source "CMU Graphics Lab Motion Capture Database, mocap.cs.cmu.edu" \
+	    --licence "free for research and commercial use, with acknowledgement" \
+	    --acknowledgement "The data used in this project was obtained from mocap.cs.cmu.edu. The database was created with funding from NSF EIA-0196217." \
+	    -o motions/cmu.safetensors
+	$(BUILD)/heracles corpus suites motions/cmu.safetensors -o motions/suites
 
 # Optional: the model file in the newest MuJoCo, through npm.
 newer-mujoco:

@@ -45,10 +45,11 @@ static void test_build(void)
 {
     make_folder();
     ENSURE(
-        shell("$HERACLES corpus build --csv-dir $T/in --category dance --licence CC0 -o $T/x.safetensors") ==
+        shell(
+            "$HERACLES corpus build --csv-dir $T/in --category dance --licence CC0 -o $T/built.safetensors") ==
         0);
     ENSURE(says("b: frame 50: left_knee_joint is 0.5") && says("c.csv: line 1") && says("1 clip, 0.1 min"));
-    json_t *info = shell_json("$HERACLES corpus info $T/x.safetensors --json");
+    json_t *info = shell_json("$HERACLES corpus info $T/built.safetensors --json");
     ENSURE(json_integer_value(json_object_get(info, "clips")) == 1);
     ENSURE_NEAR(json_number_value(json_object_get(info, "seconds")), 4, 0.05);
     json_t *dance = json_object_get(json_object_get(info, "categories"), "dance");
@@ -58,7 +59,7 @@ static void test_build(void)
     ENSURE(!strcmp(json_string_value(json_object_get(row, "licence")), "CC0"));
     ENSURE(json_array_size(json_object_get(info, "left_out")) == 2);
     json_decref(info);
-    ENSURE(shell("$HERACLES corpus info $T/x.safetensors --clips") == 0);
+    ENSURE(shell("$HERACLES corpus info $T/built.safetensors --clips") == 0);
     ENSURE(says("dance") && says("left out: ") && says("acknowledgement") == false);
 }
 
@@ -71,6 +72,26 @@ static void test_same_bytes(void)
             "cd $T && for n in 1 3; do $HERACLES corpus build --csv-dir in --fix --threads $n -o $n.safetensors "
             "--quiet || exit; done; cmp 1.safetensors 3.safetensors") == 0);
     ENSURE(shell("$HERACLES corpus info $T/1.safetensors") == 0 && says(": 2 clips"));
+}
+
+/* `--lift` raises what is under the floor and leaves the rest alone. */
+static void test_lift(void)
+{
+    hrc_error err;
+    clip c;
+    corpus all;
+    synthetic_turn(&c, 100, 50);
+    for (int i = 0; i < c.n; i++) clip_frame(&c, i)[2] -= 0.03f;
+    ENSURE_OK(clip_save(&c, test_path("deep.safetensors"), &err));
+    ENSURE(shell("cd $T && $HERACLES corpus build deep.safetensors --lift -o lifted.safetensors") == 0);
+    ENSURE_OK(corpus_open(&all, test_path("lifted.safetensors"), &err));
+    clip back;
+    ENSURE_OK(corpus_clip(&all, 0, &back, &err));
+    ENSURE(all.clips[0].quality.low_min > -0.006);
+    for (int k = 7; k < HRC_NQ; k++) ENSURE_NEAR(clip_frame(&back, 50)[k], clip_frame(&c, 50)[k], 1e-4);
+    clip_free(&back);
+    clip_free(&c);
+    corpus_close(&all);
 }
 
 static void test_pieces(void)
@@ -113,10 +134,10 @@ static void test_usage(void)
 {
     make_folder();
     ENSURE(shell("$HERACLES corpus build --help") == 0 && says("--csv-dir") && says("example"));
-    ENSURE(shell("$HERACLES corpus build -o $T/x") == 2 && says("no motions given"));
+    ENSURE(shell("$HERACLES corpus build -o $T/refused") == 2 && says("no motions given"));
     ENSURE(shell("$HERACLES corpus build $T/in/a.csv") == 2 && says("-o FILE is missing"));
-    ENSURE(shell("$HERACLES corpus build $T/in/a.csv --manifest m -o $T/x") == 2 && says("one folder"));
-    ENSURE(shell("$HERACLES corpus build --csv-dir $T/nowhere -o $T/x") == 1 &&
+    ENSURE(shell("$HERACLES corpus build $T/in/a.csv --manifest m -o $T/refused") == 2 && says("one folder"));
+    ENSURE(shell("$HERACLES corpus build --csv-dir $T/nowhere -o $T/refused") == 1 &&
            says("nowhere: cannot be read"));
     ENSURE(shell("$HERACLES corpus build $T/in/c.csv -o $T/none") == 1 && says("none of the 1 files"));
     ENSURE(shell("test -e $T/none") == 1);
@@ -124,7 +145,7 @@ static void test_usage(void)
     ENSURE(shell("$HERACLES corpus build $T/in/a.csv -o $T/y.safetensors && $HERACLES corpus suites "
                  "$T/y.safetensors -o $T/s") == 1 &&
            says("holds out no clip"));
-    ENSURE(shell("$HERACLES corpus build $T/in/a.csv $T/in/a.csv -o $T/x") == 1 &&
+    ENSURE(shell("$HERACLES corpus build $T/in/a.csv $T/in/a.csv -o $T/refused") == 1 &&
            says("two clips are called \"a\""));
 }
 
@@ -154,5 +175,6 @@ static void test_manifest(void)
 }
 
 TEST_TABLE({"cli_corpus.build", test_build}, {"cli_corpus.same_bytes", test_same_bytes},
-           {"cli_corpus.pieces", test_pieces}, {"cli_corpus.manifest", test_manifest_build},
-           {"cli_corpus.usage", test_usage}, {"manifest.parse", test_manifest})
+           {"cli_corpus.lift", test_lift}, {"cli_corpus.pieces", test_pieces},
+           {"cli_corpus.manifest", test_manifest_build}, {"cli_corpus.usage", test_usage},
+           {"manifest.parse", test_manifest})

@@ -158,8 +158,8 @@ static void populate(population *p)
         int take = i / 2, kind = take % (SPLIT_CATEGORIES + 1), n = 100 + 37 * (i % 50);
         /* even and odd neighbours are the same recording under 77 and 139 whenever 3 divides the take */
         snprintf(p->names[i], sizeof p->names[i], "%d_%02d", take % 3 ? i % 40 + 1 : i % 2 ? 139 : 77, take);
-        p->phases[i][0] = (phase){PHASE_DOWN, LYING[i / 14 % 4], 0, 49};
-        p->phases[i][1] = (phase){PHASE_GETTING_UP, POSTURE_NONE, 50, 79};
+        p->phases[i][0] = (phase){PHASE_DOWN, LYING[i / 14 % 4], 0, 69};
+        p->phases[i][1] = (phase){PHASE_GETTING_UP, POSTURE_NONE, 70, 79};
         p->phases[i][2] = (phase){PHASE_STANDING, POSTURE_NONE, 80, n - 1};
         p->entries[i] =
             (corpus_entry){.name = p->names[i],

@@ -37,7 +37,7 @@ typedef struct {
     const args *a;
     clip_options reading;
     fix_options steps;
-    bool fix;
+    bool fix; /* any of the steps */
     int skip; /* frames of a source that are left out at its start */
     arena memory;
     manifest list;
@@ -352,8 +352,8 @@ static int run_all(build *b, const char *path)
 
 static int run_corpus_build(const args *a)
 {
-    build b = {
-        .a = a, .fix = arg_given(a, "fix"), .steps = {true, true, true, true, a->cfg.motion_lowpass_hz}};
+    bool all = arg_given(a, "fix"), lift = all || arg_given(a, "lift");
+    build b = {.a = a, .fix = lift, .steps = {all, all, all, lift, a->cfg.motion_lowpass_hz}};
     double skip = 0;
     int code = motion_options(a, "in-fps", &b.reading);
     if (code != EXIT_DONE || !arg_number(a, "skip-start", 0, CLIP_MAX_FRAMES, &skip)) return EXIT_USAGE;
@@ -382,6 +382,7 @@ static const option OPTIONS[] = {
     {"heldout", "SUITE", NULL,
      "keep the clips of this suite from training; quota: choose as docs/corpus.md says"},
     {"fix", NULL, NULL, "repair every clip as `motion fix` does"},
+    {"lift", NULL, NULL, "of that repair only the last step: raise what is under the floor"},
     {"skip-start", "N", "0", "drop the first N frames of every file (LAFAN1-G1: 100, a T-pose)"},
     OPTION_QUAT,
     OPTION_INPUT_FPS("in-fps"),

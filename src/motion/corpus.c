@@ -128,6 +128,7 @@ static hrc_status need_array(json_t **out, const tensorfile *file, const char *k
 
 static hrc_status read_clips(corpus *c, json_t *rows, hrc_error *err)
 {
+    if (json_array_size(rows) == 0) return fail(err, HRC_EFORMAT, "%s: has no clips", c->file.path);
     c->nclips = (int)json_array_size(rows);
     c->clips = ARENA_NEW(&c->file.memory, corpus_entry, c->nclips);
     if (!c->clips) return fail(err, HRC_ENOMEM, "%s: out of memory", c->file.path);

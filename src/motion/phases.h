@@ -1,11 +1,11 @@
 /* Where in a clip the robot stands, goes down, is down and gets up, computed from the motion alone.
  *
  * Down: pelvis under 0.45 m while something other than feet and hands is on the floor (within 6 cm), or the
- * pelvis is tilted by more than 60 degrees; a squat on both feet is not down. Standing: pelvis over 0.62 m
- * and tilted by less than 60 degrees. What lies between the last standing frame and the first that is down
- * is falling (also on purpose), what lies between the last that is down and the first that stands again is
- * getting up; the gap between the two heights is the hysteresis. A clip that begins or ends low without
- * ever being down (crouched, say) counts as standing there.
+ * pelvis is tilted by more than 60 degrees; a squat on both feet is not down, unless it sits on its heels.
+ * Standing: pelvis over 0.62 m and tilted by less than 60 degrees. What lies between the last standing frame
+ * and the first that is down is falling (also on purpose), what lies between the last that is down and the
+ * first that stands again is getting up; the gap between the two heights is the hysteresis. A clip that
+ * begins or ends low without ever being down (crouched, say) counts as standing there.
  *
  * Phases follow each other without gap or overlap from the first frame to the last. A stay on the ground
  * is split where the posture changes for at least 0.3 s. */

@@ -10,6 +10,7 @@
 #define MARGIN 50          /* frames of stillness kept before and after a fall or recovery */
 #define SMOKE_SHORTEST 100 /* frames */
 #define SMOKE_LONGEST 500
+#define LYING_SHORTEST 60 /* frames: less is a roll */
 #define RECOVERY_HOLD 0.5 /* s */
 #define DISCRETIZED "discretized"
 
@@ -167,7 +168,7 @@ static hrc_status push_stay(suite *s, const corpus_entry *e, int a, int b, hrc_e
 {
     const phase *p = e->phases, *first = NULL, *longest = NULL;
     for (int i = a; i <= b; i++) {
-        if (!lies(p[i].posture)) continue;
+        if (!lies(p[i].posture) || p[i].last - p[i].first + 1 < LYING_SHORTEST) continue;
         if (!first) first = &p[i];
         if (!longest || p[i].last - p[i].first > longest->last - longest->first) longest = &p[i];
     }
