@@ -27,7 +27,8 @@ TEST_OBJ  = $(call objects,$(wildcard test/*.c))
 APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lm
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
-.PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets motions corpus newer-mujoco clean help
+.PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets motions corpus \
+        newer-mujoco check-onnx clean help
 
 all: $(BUILD)/heracles $(BUILD)/libheracles.a $(BUILD)/libheracles.so
 
@@ -141,6 +142,13 @@ newer-mujoco:
 	@mkdir -p $(BUILD)/npm && cp tools/newer_mujoco.mjs $(BUILD)/npm/
 	@cd $(BUILD)/npm && npm install --silent --no-save @mujoco/mujoco
 	node $(BUILD)/npm/newer_mujoco.mjs
+
+# Optional: a planner's ONNX export in ONNX Runtime (npm): make check-onnx MODEL=planner.safetensors
+check-onnx: all
+	@mkdir -p $(BUILD)/npm && cp tools/check_onnx.mjs $(BUILD)/npm/
+	@cd $(BUILD)/npm && npm install --silent --no-save --ignore-scripts onnxruntime-node
+	$(BUILD)/heracles export $(MODEL) -o $(BUILD)/npm/field.onnx --json > $(BUILD)/npm/field.json
+	node $(BUILD)/npm/check_onnx.mjs $(BUILD)/npm/field.json
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang

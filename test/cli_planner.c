@@ -131,6 +131,24 @@ static void test_bench(void)
     ENSURE(all && p50 > 0 && max >= p50);
 }
 
+/* The file is protobuf that names what a runtime looks for; `make check-onnx` runs it in one. */
+static void test_export(void)
+{
+    train_small();
+    json_t *j = run_json("$HERACLES export $T/p.safetensors -o $T/p.onnx --json");
+    bool complete = json_array_size(json_object_get(j, "example_v")) == 8 * 38;
+    json_decref(j);
+    ENSURE(complete);
+    ENSURE(
+        test_shell(
+            NULL, 0,
+            "grep -qa velocity_field $T/p.onnx && grep -qa residual_std $T/p.onnx && grep -qa Softmax $T/p.onnx") ==
+        0);
+    ENSURE(test_shell(out, sizeof out, "$HERACLES export $T/p.safetensors -o $T/p.txt") == 2);
+    ENSURE(test_shell(out, sizeof out,
+                      "$HERACLES export motions/wave.safetensors -o $T/q.onnx; test ! -e $T/q.onnx") == 0);
+}
+
 static void test_interrupt_saves(void)
 {
     int code =
@@ -144,4 +162,4 @@ static void test_interrupt_saves(void)
 TEST_TABLE({"cli_planner.train_and_log", test_train_and_log}, {"cli_planner.resume", test_resume},
            {"cli_planner.evaluate", test_evaluate}, {"cli_planner.plan", test_plan},
            {"cli_planner.bad_input", test_bad_input}, {"cli_planner.bench", test_bench},
-           {"cli_planner.interrupt_saves", test_interrupt_saves})
+           {"cli_planner.export", test_export}, {"cli_planner.interrupt_saves", test_interrupt_saves})

@@ -17,6 +17,7 @@ const command *const COMMANDS[] = {
     &CMD_TRAIN_PLANNER,
     &CMD_EVAL_PLANNER,
     &CMD_PLAN,
+    &CMD_EXPORT,
     &CMD_ROBOT,
     &CMD_BENCH_SIM,
     &CMD_BENCH_TRAIN,

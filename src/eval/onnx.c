@@ -1,0 +1,212 @@
+#include "eval/onnx.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+
+/* Field numbers of onnx.proto, as documented with the format. */
+enum { MODEL_IR_VERSION = 1, MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPSET = 8, MODEL_METADATA = 14 };
+enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
+enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP = 4, NODE_ATTRIBUTE = 5 };
+enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INT = 3, ATTRIBUTE_INTS = 8, ATTRIBUTE_TYPE = 20 };
+enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9 };
+enum { TYPE_FLOAT = 1, TYPE_INT64 = 7, KIND_INT = 2, KIND_INTS = 7 };
+
+#define IR_VERSION 8
+#define OPSET 13
+
+/* ---- Protobuf: varints, and fields with a length ---- */
+
+static void add_varint(text *t, uint64_t x)
+{
+    unsigned char bytes[10];
+    size_t n = 0;
+    do {
+        bytes[n] = (unsigned char)(x & 127);
+        x >>= 7;
+        if (x) bytes[n] |= 128;
+        n++;
+    } while (x);
+    text_bytes(t, bytes, n);
+}
+
+static void add_number(text *t, int field, int64_t x)
+{
+    add_varint(t, (uint64_t)field << 3);
+    add_varint(t, (uint64_t)x);
+}
+
+static void add_block(text *t, int field, const void *data, size_t size)
+{
+    add_varint(t, (uint64_t)field << 3 | 2);
+    add_varint(t, size);
+    text_bytes(t, data, size);
+}
+
+static void add_string(text *t, int field, const char *s)
+{
+    add_block(t, field, s, strlen(s));
+}
+
+/* A finished message as a field of another; a failure inside is handed on. */
+static void add_message(text *t, int field, text *message)
+{
+    if (message->failed) t->failed = true;
+    add_block(t, field, message->data ? message->data : "", message->size);
+    text_free(message);
+}
+
+/* ---- Graph ---- */
+
+static onnx_value named(const char *name)
+{
+    onnx_value v;
+    snprintf(v.name, sizeof v.name, "%s", name);
+    return v;
+}
+
+static onnx_value add_tensor(onnx_graph *g, const char *name, int type, const void *data, size_t bytes,
+                             const int64_t *dims, int ndim)
+{
+    text tensor = {0};
+    for (int i = 0; i < ndim; i++) add_number(&tensor, TENSOR_DIMS, dims[i]);
+    add_number(&tensor, TENSOR_TYPE, type);
+    add_string(&tensor, TENSOR_NAME, name);
+    add_block(&tensor, TENSOR_RAW, data, bytes);
+    add_message(&g->initializers, GRAPH_INITIALIZER, &tensor);
+    return named(name);
+}
+
+onnx_value onnx_floats(onnx_graph *g, const char *name, const float *data, const int64_t *dims, int ndim)
+{
+    size_t count = 1;
+    for (int i = 0; i < ndim; i++) count *= (size_t)dims[i];
+    return add_tensor(g, name, TYPE_FLOAT, data, count * sizeof *data, dims, ndim);
+}
+
+onnx_value onnx_scalar(onnx_graph *g, const char *name, float value)
+{
+    return onnx_floats(g, name, &value, NULL, 0);
+}
+
+onnx_value onnx_ints(onnx_graph *g, const char *name, const int64_t *data, int n)
+{
+    const int64_t dims = n;
+    return add_tensor(g, name, TYPE_INT64, data, sizeof *data * (size_t)n, &dims, 1);
+}
+
+/* ValueInfoProto: name and TypeProto{tensor_type{elem_type, shape{dim{value or parameter}}}}. */
+static void add_value_info(text *list, int field, const char *name, const int64_t *dims, int ndim)
+{
+    text shape = {0}, tensor = {0}, type = {0}, info = {0};
+    for (int i = 0; i < ndim; i++) {
+        text dim = {0};
+        if (dims[i] < 0)
+            add_string(&dim, 2, "N");
+        else
+            add_number(&dim, 1, dims[i]);
+        add_message(&shape, 1, &dim);
+    }
+    add_number(&tensor, 1, TYPE_FLOAT);
+    add_message(&tensor, 2, &shape);
+    add_message(&type, 1, &tensor);
+    add_string(&info, 1, name);
+    add_message(&info, 2, &type);
+    add_message(list, field, &info);
+}
+
+onnx_value onnx_input(onnx_graph *g, const char *name, const int64_t *dims, int ndim)
+{
+    add_value_info(&g->inputs, GRAPH_INPUT, name, dims, ndim);
+    return named(name);
+}
+
+/* An output has a name of the caller's choice: a node that does nothing gives it. */
+void onnx_output(onnx_graph *g, const char *name, onnx_value value, const int64_t *dims, int ndim)
+{
+    text node = {0};
+    add_string(&node, NODE_INPUT, value.name);
+    add_string(&node, NODE_OUTPUT, name);
+    add_string(&node, NODE_OP, "Identity");
+    add_message(&g->nodes, GRAPH_NODE, &node);
+    add_value_info(&g->outputs, GRAPH_OUTPUT, name, dims, ndim);
+}
+
+static void add_attribute(text *node, const onnx_attribute *a)
+{
+    text attribute = {0};
+    add_string(&attribute, ATTRIBUTE_NAME, a->name);
+    if (a->n < 0) add_number(&attribute, ATTRIBUTE_INT, a->ints[0]);
+    for (int i = 0; i < a->n; i++) add_number(&attribute, ATTRIBUTE_INTS, a->ints[i]);
+    add_number(&attribute, ATTRIBUTE_TYPE, a->n < 0 ? KIND_INT : KIND_INTS);
+    add_message(node, NODE_ATTRIBUTE, &attribute);
+}
+
+onnx_value onnx_node(onnx_graph *g, const char *op, const onnx_value *in, int nin, onnx_value *out, int nout,
+                     const onnx_attribute *attributes, int nattributes)
+{
+    text node = {0};
+    onnx_value first = {""};
+    for (int i = 0; i < nin; i++) add_string(&node, NODE_INPUT, in[i].name);
+    for (int i = 0; i < nout; i++) {
+        onnx_value v;
+        snprintf(v.name, sizeof v.name, "%s_%d", op, g->made++);
+        add_string(&node, NODE_OUTPUT, v.name);
+        if (out) out[i] = v;
+        if (i == 0) first = v;
+    }
+    add_string(&node, NODE_NAME, first.name);
+    add_string(&node, NODE_OP, op);
+    for (int i = 0; i < nattributes; i++) add_attribute(&node, &attributes[i]);
+    add_message(&g->nodes, GRAPH_NODE, &node);
+    return first;
+}
+
+onnx_value onnx_op1(onnx_graph *g, const char *op, onnx_value a)
+{
+    return onnx_node(g, op, &a, 1, NULL, 1, NULL, 0);
+}
+
+onnx_value onnx_op2(onnx_graph *g, const char *op, onnx_value a, onnx_value b)
+{
+    return onnx_node(g, op, (onnx_value[]){a, b}, 2, NULL, 1, NULL, 0);
+}
+
+void onnx_meta(onnx_graph *g, const char *key, const char *value)
+{
+    text entry = {0};
+    add_string(&entry, 1, key);
+    add_string(&entry, 2, value);
+    add_message(&g->metadata, MODEL_METADATA, &entry);
+}
+
+hrc_status onnx_write(const onnx_graph *g, const char *name, const char *path, hrc_error *err)
+{
+    text graph = {0}, model = {0}, opset = {0};
+    const text *parts[] = {&g->nodes, NULL, &g->initializers, &g->inputs, &g->outputs};
+    for (int i = 0; i < COUNT(parts); i++) {
+        if (!parts[i]) {
+            add_string(&graph, GRAPH_NAME, name);
+            continue;
+        }
+        if (parts[i]->failed) graph.failed = true;
+        text_bytes(&graph, parts[i]->data ? parts[i]->data : "", parts[i]->size);
+    }
+    add_number(&model, MODEL_IR_VERSION, IR_VERSION);
+    add_string(&model, MODEL_PRODUCER, "heracles");
+    add_number(&opset, 2, OPSET);
+    add_message(&model, MODEL_OPSET, &opset);
+    add_message(&model, MODEL_GRAPH, &graph);
+    text_bytes(&model, g->metadata.data ? g->metadata.data : "", g->metadata.size);
+    hrc_status status = text_ok(&model) ? file_write(path, &(file_piece){model.data, model.size}, 1, err)
+                                        : fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    text_free(&model);
+    return status;
+}
+
+void onnx_free(onnx_graph *g)
+{
+    text *const parts[] = {&g->nodes, &g->initializers, &g->inputs, &g->outputs, &g->metadata};
+    for (int i = 0; i < COUNT(parts); i++) text_free(parts[i]);
+}
