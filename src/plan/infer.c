@@ -38,6 +38,7 @@ typedef struct {
     const float *params;
     nn_precision precision;
     bool failed;
+    char *next; /* where the next packed weight goes: all of them lie in one block, in the order of use */
 } packer;
 
 static const float *tensor_of(const packer *p, int which, int block)
@@ -62,11 +63,8 @@ static const float *keep(packer *p, const float *values, size_t n)
 static layer pack_layer(packer *p, const float *w, const float *b, int n, int k)
 {
     layer out = {.b = keep(p, b, (size_t)n)};
-    void *memory = arena_alloc(&p->s->memory, nn_packed_bytes(n, k, p->precision), 1);
-    if (!memory)
-        p->failed = true;
-    else
-        out.w = nn_pack(memory, w, n, k, k, 1, p->precision);
+    if (p->next) out.w = nn_pack(p->next, w, n, k, k, 1, p->precision);
+    if (p->next) p->next += nn_packed_bytes(n, k, p->precision);
     return out;
 }
 
@@ -94,8 +92,23 @@ static void pack_cond(packer *p)
     }
 }
 
+static size_t weight_bytes(const field *net, nn_precision precision)
+{
+    const field_shape *h = &net->shape;
+    const int C = h->width, F = h->ratio * C;
+    size_t block = nn_packed_bytes(3 * C, C, precision) + nn_packed_bytes(C, C, precision) +
+                   nn_packed_bytes(F, C, precision) + nn_packed_bytes(C, F, precision);
+    size_t bytes = (size_t)h->depth * block + nn_packed_bytes(h->depth * 6 * C, C, precision) +
+                   nn_packed_bytes(C, h->dim, precision) + nn_packed_bytes(h->dim, C, precision);
+    for (int i = 0; i < net->cond.layers; i++)
+        bytes += nn_packed_bytes(net->cond.size[i + 1], net->cond.size[i], precision);
+    return bytes;
+}
+
 static void pack_all(packer *p)
 {
+    p->next = arena_alloc(&p->s->memory, weight_bytes(&p->s->net, p->precision), 1);
+    if (!p->next) p->failed = true;
     infer *s = p->s;
     const field_shape *h = &s->net.shape;
     const int C = h->width, all = h->depth * 6 * C;
@@ -165,7 +178,7 @@ hrc_status infer_create(infer **out, const field *net, const float *params, nn_p
     s->ops = nn_ops_best();
     s->threads = threads;
     s->steps = steps;
-    packer p = {s, params, precision, !allocate(s)};
+    packer p = {s, params, precision, !allocate(s), NULL};
     pack_all(&p);
     if (p.failed || !embed_times(s, params, times)) {
         infer_free(s);
