@@ -9,12 +9,14 @@
 #define FLIGHT_MIN_S 0.1
 #define FLIGHT_MAX_S 1.2
 #define FLIGHT_CLEAR_M 0.015 /* toes over their floor level */
+#define BODY_CLEAR_M 0.0     /* the robot's lowest point over where it is when the feet stand */
 #define FREE_FALL_LO -13.5   /* what the fit of a real flight may give: limbs and noise move it */
 #define FREE_FALL_HI -6.5
-#define FOLLOW_HZ 2.0    /* heights follow the support slower than this, the person's path faster */
+#define FOLLOW_HZ 3.0    /* heights follow the support slower than this, the person's path faster */
 #define FLIGHT_STIFF 1e4 /* weight of the fall against that of the support */
-#define EDGE_FRAMES 2    /* next to a flight the support holds less: there the speed changes from s v to v */
-#define EDGE_SHARE 0.2
+#define EDGE_FRAMES 3    /* next to a flight the support holds less: there the speed changes from s v to v */
+#define EDGE_SHARE 0.5
+#define EDGE_STIFF 0.03 /* ... and its path may bend more */
 
 typedef struct {
     double *low, *com; /* (n) lowest point and centre of mass over the root */
@@ -46,31 +48,56 @@ static double fit_acceleration(const double *z, int first, int last, double fps)
     return 2 * (n * z2 - s2 * z0) / (n * s4 - s2 * s2);
 }
 
-static bool off_the_ground(const human *h, const contacts *c, int i)
+/* How much higher the person's root is than it would be if the body lay, knelt or stood on the floor:
+ * `stands` is that difference when the feet stand. */
+static double clearance(const heights *w, double scale, const human *h, const contacts *c, int i)
+{
+    return scale * (h->hips[i][2] - c->floor[i]) + w->low[i];
+}
+
+static bool foot_stands(const contacts *c, int i)
 {
     for (int end = 0; end < FOOT_ENDS; end++)
-        if (c->plant[i][end] >= 0) return false;
+        if (c->plant[i][end] >= 0) return true;
+    return false;
+}
+
+static double standing_clearance(const heights *w, double scale, const human *h, const contacts *c,
+                                 double *scratch)
+{
+    int n = 0;
+    for (int i = 0; i < h->n; i++)
+        if (foot_stands(c, i)) scratch[n++] = clearance(w, scale, h, c, i);
+    return n ? median(scratch, n) : 0;
+}
+
+static bool off_the_ground(const human *h, const contacts *c, int i)
+{
+    if (foot_stands(c, i)) return false;
     for (int side = 0; side < 2; side++)
         if (h->toe[i][side][2] < c->floor[i] + c->rest[2 * side + 1] + FLIGHT_CLEAR_M) return false;
     return true;
 }
 
-/* Runs without a standing foot in which the person falls freely. z is scratch (n). */
-static void find_flights(ground *g, const heights *w, double scale, const human *h, const contacts *c)
+/* Runs without a standing foot, and without another part of the body on the floor, in which the person falls
+ * freely. */
+static void find_flights(ground *g, const heights *w, double scale, const human *h, const contacts *c,
+                         double *scratch)
 {
+    double stands = standing_clearance(w, scale, h, c, scratch);
+    for (int i = 0; i < h->n; i++)
+        g->airborne[i] = off_the_ground(h, c, i) && clearance(w, scale, h, c, i) > stands + BODY_CLEAR_M;
     for (int i = 0; i < h->n; i++) w->z[i] = h->hips[i][2] + w->com[i] / scale;
     for (int i = 0; i < h->n; i++) {
         int last = i;
-        if (!off_the_ground(h, c, i)) continue;
-        while (last + 1 < h->n && off_the_ground(h, c, last + 1)) last++;
+        if (!g->airborne[i]) continue;
+        while (last + 1 < h->n && g->airborne[last + 1]) last++;
         double seconds = (last - i) / h->fps;
-        if (seconds >= FLIGHT_MIN_S - 1e-9 && seconds <= FLIGHT_MAX_S) {
-            double accel = fit_acceleration(w->z, i, last, h->fps);
-            if (accel >= FREE_FALL_LO && accel <= FREE_FALL_HI) {
-                g->flights[g->nflights++] = (flight){i, last, accel};
-                for (int k = i; k <= last; k++) g->airborne[k] = true;
-            }
-        }
+        double accel = last - i >= 3 ? fit_acceleration(w->z, i, last, h->fps) : 0;
+        bool falls = seconds >= FLIGHT_MIN_S - 1e-9 && seconds <= FLIGHT_MAX_S && accel >= FREE_FALL_LO &&
+                     accel <= FREE_FALL_HI;
+        if (falls) g->flights[g->nflights++] = (flight){i, last, accel};
+        for (int k = i; k <= last; k++) g->airborne[k] = falls;
         i = last;
     }
 }
@@ -137,8 +164,11 @@ static void solve_heights(heights *w, const ground *g, double scale, const human
         double person = scale * (h->hips[i - 1][2] - 2 * h->hips[i][2] + h->hips[i + 1][2]);
         double limbs = w->com[i - 1] - 2 * w->com[i] + w->com[i + 1];
         bool falls = g->airborne[i];
+        bool edge = support_weight(g, i, h->n) < 1;
         add_second_difference(a, w->z, i, falls ? -GRAVITY * dt * dt - limbs : person,
-                              falls ? stiff * FLIGHT_STIFF : stiff);
+                              stiff * (falls  ? FLIGHT_STIFF
+                                       : edge ? EDGE_STIFF
+                                              : 1));
     }
     solve_pentadiagonal(a, w->z, h->n);
 }
@@ -170,7 +200,7 @@ hrc_status ground_find(ground *g, targets *t, double (*qpos)[HRC_NQ], const huma
     if (!w.low || !w.com || !w.z || !level || !scratch || !a || !g->flights || !g->airborne)
         return fail(err, HRC_ENOMEM, "out of memory for the heights of %d frames", n);
     measure_heights(&w, qpos, n);
-    find_flights(g, &w, t->leg_scale, h, c);
+    find_flights(g, &w, t->leg_scale, h, c, scratch);
     find_levels(level, &w, g, t->leg_scale, h, floor, scratch);
     solve_heights(&w, g, t->leg_scale, h, level, a);
     for (int i = 0; i < n; i++) {

@@ -41,12 +41,13 @@ static double outside(int joint, double angle)
 }
 
 /* m = Ry(a) Rx(b) Rz(c), with the mounts' constant turns taken off a and b: the joints' angles. There are two
- * ways, (a, b, c) and (a + pi, pi - b, c + pi). */
+ * ways, (a, b, c) and (a + pi, pi - b, c + pi); the second is for arms only: a hip that once went there (a
+ * leg raised sideways over the horizontal) does not find back. */
 static void ball_joint(double *q, const double *near, int joint, const double m[9], double mount_y,
-                       double mount_x)
+                       double mount_x, int ways)
 {
     double a = atan2(m[2], m[8]), b = safe_asin(-m[5]), c = atan2(m[3], m[4]), best = INFINITY;
-    for (int way = 0; way < 2; way++) {
+    for (int way = 0; way < ways; way++) {
         double turn = way ? M_PI : 0;
         double angle[3] = {wrapped(a + turn - mount_y), wrapped((way ? M_PI - b : b) - mount_x),
                            wrapped(c + turn)};
@@ -72,7 +73,7 @@ static void guess_leg(double *q, const double *near, const double (*quat)[4], in
     int thigh = side ? BODY_RIGHT_THIGH : BODY_LEFT_THIGH, joint = HIP + side * RIGHT_LEG;
     double m[9];
     relative(m, quat[BODY_PELVIS], quat[thigh]);
-    ball_joint(q, near, joint, m, mount_angle(joint + 2, 1), 0);
+    ball_joint(q, near, joint, m, mount_angle(joint + 2, 1), 0, 1);
     relative(m, quat[thigh], quat[thigh + 1]);
     q[7 + joint + 3] = wrapped(twist_y(m) - mount_angle(joint + 4, 1));
     relative(m, quat[thigh + 1], quat[thigh + 2]);
@@ -86,7 +87,7 @@ static void guess_arm(double *q, const double *near, const double (*quat)[4], in
     double m[9], mounted[4];
     quat_mul(mounted, quat[BODY_TORSO], G1_LINK[joint + 1].quat);
     relative(m, mounted, quat[upper]);
-    ball_joint(q, near, joint, m, 0, mount_angle(joint + 2, 0));
+    ball_joint(q, near, joint, m, 0, mount_angle(joint + 2, 0), 2);
     relative(m, quat[upper], quat[upper + 1]);
     q[7 + joint + 3] = twist_y(m);
     relative(m, quat[upper + 1], quat[upper + 2]); /* Rx Ry Rz */

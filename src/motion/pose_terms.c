@@ -10,6 +10,8 @@
 #define PLANT_HOLD 120.0  /* x, y of a standing point */
 #define PLANT_FLOOR 60.0  /* its height */
 #define PLANTED_SHARE 0.2 /* of the foot's own target while it stands */
+#define SUPPORT 60.0      /* the lowest point of a body that does not fly */
+#define SUPPORT_EDGE 2    /* frames next to a flight in which it need not be there yet */
 #define FLOOR 500.0
 #define APART 250.0
 #define APART_GAP 0.002  /* m: start to push before surfaces touch */
@@ -244,11 +246,23 @@ void scene_settle(const scene *s, int frame, const fk_pose *pose, const double *
     }
 }
 
+/* Somebody who does not fly is carried: the lowest point comes down to the floor. */
+static void add_support(ik_frame *f, const scene *s, int frame, const capsule *c)
+{
+    const ground *g = s->problem->g;
+    for (int i = frame - SUPPORT_EDGE; i <= frame + SUPPORT_EDGE; i++)
+        if (i >= 0 && i < s->problem->n && g->airborne[i]) return;
+    capsule_low low = capsules_lowest(c, 0, G1_GEOMS);
+    const capsule *lowest = &c[low.capsule];
+    if (low.z > 0) ik_height(f, lowest->link, low.end ? lowest->b : lowest->a, -low.z, SUPPORT);
+}
+
 void add_scene_terms(ik_frame *f, const scene *s, int frame)
 {
     capsule c[G1_GEOMS];
     capsules_place(c, f->pose);
     add_plants(f, s, frame);
+    add_support(f, s, frame, c);
     add_floor(f, s, frame, c);
     add_self(f, s, frame, c);
 }

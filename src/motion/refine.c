@@ -11,7 +11,7 @@
 #define STAGE1_STEPS 2
 #define STAGE2_STEPS 3
 #define STUCK 10.0  /* cost by which a fresh start must be better: 0.3 rad in a link of weight 10 */
-#define LEAP 20.0   /* ... and for each squared radian that it leaps */
+#define LEAP 8.0    /* ... and for each squared radian that it leaps */
 #define DAMPING 2.0 /* per frame: keeps a joint that no target needs where it was */
 
 /* refine */
