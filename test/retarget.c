@@ -203,5 +203,298 @@ static void test_known_lafan1(void)
     run_known_answer(LAFAN1_MAP);
 }
 
+/* ---- A walk by formula ---- */
+
+#define STEP_S 0.6   /* one foot's swing, the other's stand */
+#define STRIDE 0.5   /* m from a foot's stand to its next, in the robot's measure */
+#define WALK_HIP 0.6 /* height of the hips over the ankles */
+#define WALK_FRAMES 181
+
+/* Foot `side` at time t: how far along, how high. The feet take turns; a swing is a half sine. */
+static void walk_foot(double out[2], int side, double t)
+{
+    double phase = t / (2 * STEP_S) + 0.5 * side, cycle = floor(phase), part = phase - cycle;
+    double swing = part < 0.5 ? 0 : (part - 0.5) * 2;
+    out[0] = STRIDE * (cycle - 0.5 * side + 0.5 * (1 - cos(M_PI * swing)));
+    out[1] = 0.06 * sin(M_PI * swing);
+}
+
+/* Hips at constant speed and height, each leg by the law of cosines, soles level. */
+static void walk_pose(double q[HRC_NQ], double t)
+{
+    const double THIGH = 0.3366, SHIN = 0.3176;
+    g1_default_qpos(q);
+    q[0] = STRIDE * (t / (2 * STEP_S) - 0.25);
+    q[2] = WALK_HIP + 0.035 + 0.1027;
+    for (int side = 0; side < 2; side++) {
+        double foot[2];
+        walk_foot(foot, side, t);
+        double x = foot[0] - q[0], z = foot[1] - WALK_HIP, reach = hypot(x, z);
+        double knee = M_PI - acos((THIGH * THIGH + SHIN * SHIN - reach * reach) / (2 * THIGH * SHIN));
+        double inner = asin(SHIN * sin(knee) / reach), hip = -atan2(x, -z) - inner;
+        double *leg = q + 7 + 6 * side;
+        leg[0] = hip, leg[3] = knee, leg[4] = -hip - knee;
+    }
+}
+
+static void make_walk(bvh *b, const skeleton_map *map)
+{
+    puppet_create(b, map, WALK_FRAMES, 50);
+    for (int i = 0; i < WALK_FRAMES; i++) {
+        double q[HRC_NQ];
+        walk_pose(q, i / 50.0);
+        q[7 + 15] +=
+            0.4 * sin(M_PI * i / 50.0 / STEP_S); /* arms of their own, so that no two sides are equal */
+        q[7 + 22] -= 0.3 * sin(M_PI * i / 50.0 / STEP_S);
+        q[7 + 19] = 0.3, q[7 + 12] = 0.1;
+        puppet_pose(b, map, i, q);
+    }
+}
+
+static void retarget_or_fail(clip *c, retarget_report *report, const bvh *b)
+{
+    hrc_error err;
+    ENSURE_OK(retarget(c, report, b, b->name, &(retarget_options){.floor = NAN}, &err));
+}
+
+static void test_walk(void)
+{
+    hrc_error err;
+    skeleton_map map;
+    bvh b;
+    clip c;
+    retarget_report report;
+    quality q;
+    load_map(&map, CMU_MAP);
+    make_walk(&b, &map);
+    retarget_or_fail(&c, &report, &b);
+    ENSURE_OK(quality_measure(&q, &c, &err));
+    printf("(lowest %.1f mm, skate p90 %.3f m/s, key points %.1f mm, %d plants) ", 1000 * q.low_min,
+           q.skate_p90, 1000 * report.key_error, report.plants);
+    ENSURE(q.limit_excess == 0 && q.low_min > -0.005 && report.flights == 0 && report.plants >= 8);
+    ENSURE(q.planted_share > 0.3 && q.skate_p90 < 0.05 && report.key_error < 0.03);
+    ENSURE(q.self_all.share == 0 && q.floating_s == 0);
+    ENSURE_NEAR(clip_frame(&c, WALK_FRAMES - 1)[0] - clip_frame(&c, 0)[0],
+                STRIDE * (WALK_FRAMES - 1) / 50.0 / (2 * STEP_S), 0.05);
+    clip_free(&c);
+    bvh_free(&b);
+}
+
+/* Largest difference between a clip and the mirror image of another. The robot itself is symmetric to 1 mm
+ * only (a sole's capsule, shoulders), so its motion is to about that. */
+static double mirror_distance(const clip *a, const clip *b)
+{
+    double worst = 0;
+    ENSURE(a->n == b->n);
+    for (int i = 0; i < a->n; i++) {
+        const float *p = clip_frame(a, i), *q = clip_frame(b, i);
+        worst = fmax(worst, fabs((double)p[0] - (double)q[0]));
+        worst = fmax(worst, fabs((double)p[1] + (double)q[1]));
+        worst = fmax(worst, fabs((double)p[2] - (double)q[2]));
+        double mirrored[4] = {q[3], -(double)q[4], q[5], -(double)q[6]}, own[4] = {p[3], p[4], p[5], p[6]};
+        worst = fmax(worst, quat_angle(own, mirrored));
+        for (int j = 0; j < HRC_JOINTS; j++) {
+            double sign;
+            int mate = g1_mirror_joint(j, &sign);
+            worst = fmax(worst, fabs((double)p[7 + j] - sign * (double)q[7 + mate]));
+        }
+    }
+    return worst;
+}
+
+static double mirrored_by(bvh *b)
+{
+    clip c, mirror;
+    retarget_report report;
+    retarget_or_fail(&c, &report, b);
+    puppet_mirror(b);
+    retarget_or_fail(&mirror, &report, b);
+    double worst = mirror_distance(&c, &mirror);
+    clip_free(&c);
+    clip_free(&mirror);
+    return worst;
+}
+
+static void test_mirror(void)
+{
+    skeleton_map map;
+    bvh b;
+    load_map(&map, CMU_MAP);
+    make_walk(&b, &map);
+    double worst = mirrored_by(&b);
+    printf("(off by %.2g) ", worst);
+    ENSURE(worst < 2e-3);
+    bvh_free(&b);
+}
+
+/* ---- What the robot cannot do as asked ---- */
+
+static void test_limits_and_floor(void)
+{
+    enum { FRAMES = 101 };
+    hrc_error err;
+    skeleton_map map;
+    bvh b;
+    clip c;
+    retarget_report report;
+    quality q;
+    load_map(&map, CMU_MAP);
+    puppet_create(&b, &map, FRAMES, 50);
+    for (int i = 0; i < FRAMES; i++) {
+        /* elbows, waist and ankles beyond their limits, hands through the hips, feet through the floor */
+        double pose[HRC_NQ], bend = 0.5 - 0.5 * cos(2 * M_PI * i / (FRAMES - 1));
+        g1_default_qpos(pose);
+        pose[2] -= 0.2 * bend;
+        pose[7 + 14] = 1.2 * bend, pose[7 + 18] = pose[7 + 25] = 0.6 + 2.2 * bend;
+        pose[7 + 16] = 0.1 - 0.5 * bend, pose[7 + 23] = -0.1 + 0.5 * bend, pose[7 + 5] = 0.6 * bend;
+        puppet_pose(&b, &map, i, pose);
+    }
+    retarget_or_fail(&c, &report, &b);
+    ENSURE_OK(quality_measure(&q, &c, &err));
+    printf("(lowest %.1f mm, inside itself %.1f mm) ", 1000 * q.low_min, 1000 * q.self_all.depth);
+    ENSURE(q.limit_excess == 0 && q.low_min > -0.005 && q.self_all.depth < 0.01);
+    ENSURE(q.speed_share == 0);
+    clip_free(&c);
+    bvh_free(&b);
+}
+
+/* A jump from and to a stand, half a second in the air: scaled by 0.75 it would fall with 7.4 m/s^2. */
+static void test_jump_falls_freely(void)
+{
+    enum { FRAMES = 151, FIRST = 60, LAST = 85 };
+    const double G = 9.81 * PUPPET_SCALE;
+    hrc_error err;
+    skeleton_map map;
+    bvh b;
+    clip c;
+    retarget_report report;
+    quality q;
+    load_map(&map, CMU_MAP);
+    puppet_create(&b, &map, FRAMES, 50);
+    for (int i = 0; i < FRAMES; i++) {
+        double pose[HRC_NQ], t = (i - FIRST) / 50.0, whole = (LAST - FIRST) / 50.0;
+        g1_default_qpos(pose);
+        if (i > FIRST && i < LAST) pose[2] += 0.5 * G * t * (whole - t);
+        puppet_pose(&b, &map, i, pose);
+    }
+    retarget_or_fail(&c, &report, &b);
+    ENSURE_OK(quality_measure(&q, &c, &err));
+    printf("(%d flight, %.2f m/s2) ", q.flights, q.flight_accel);
+    ENSURE(report.flights == 1 && q.flights == 1 && q.low_min > -0.005);
+    ENSURE_NEAR(q.flight_accel, -9.81, 0.2 * 9.81);
+    clip_free(&c);
+    bvh_free(&b);
+}
+
+/* ---- Errors ---- */
+
+static void test_errors(void)
+{
+    hrc_error err;
+    skeleton_map map;
+    bvh b;
+    clip c;
+    retarget_report report;
+    retarget_options options = {.map = &map, .floor = NAN};
+    load_map(&map, CMU_MAP);
+    puppet_create(&b, &map, 10, 50);
+    b.joints[bvh_find(&b, "LeftForeArm")].name = "LeftLowerArm";
+    ENSURE(retarget(&c, &report, &b, "a.bvh", &options, &err) == HRC_EFORMAT);
+    ENSURE(strstr(err.text, "a.bvh") && strstr(err.text, "LeftForeArm") && !strstr(err.text, "LeftHand"));
+    options.map = NULL; /* no known skeleton fits: what each one lacks */
+    ENSURE(retarget(&c, &report, &b, "a.bvh", &options, &err) == HRC_EFORMAT);
+    ENSURE(strstr(err.text, "CMU misses 1 joint (LeftForeArm)") && strstr(err.text, "LAFAN1 misses"));
+    bvh_free(&b);
+    puppet_create(&b, &map, 1, 50);
+    ENSURE(retarget(&c, &report, &b, "b.bvh", &options, &err) == HRC_EFORMAT && strstr(err.text, "1 frames"));
+    b.n = 0;
+    ENSURE(retarget(&c, &report, &b, "b.bvh", &options, &err) == HRC_EFORMAT && strstr(err.text, "0 frames"));
+    ENSURE(!c.qpos);
+    bvh_free(&b);
+}
+
+static void test_map_errors(void)
+{
+    static const struct {
+        const char *text, *says;
+    } CASES[] = {
+        {"[links]\nleft_knee_link = A | B | C | 1 2 | 3 | 1 0 0 0\n", "m.ini:2: left_knee_link has not"},
+        {"[links]\nleft_elbow = A | B | C | 1 2 | 3 4 | 1 0 0 0\n", "\"left_elbow\" is none of the mapped"},
+        {"[links]\npelvis = A | B | - | 1 2 | 3 4 | 1 1 0 0\n", "has length 1.414, expected 1"},
+        {"[skeleton]\nunit_m = 0\n", "unit_m cannot be \"0\""},
+        {"[skeleton]\nup = x\n", "up cannot be \"x\""},
+        {"[skeleton]\ncolour = red\n", "there is no key \"colour\""},
+        {"[links]\npelvis = A | B | - | 1 2 | 3 4 | 1 0 0 0\n", "has no left_hip_yaw_link"},
+    };
+    for (int i = 0; i < COUNT(CASES); i++) {
+        hrc_error err;
+        skeleton_map map;
+        file_view text = {CASES[i].text, strlen(CASES[i].text)};
+        ENSURE(skeleton_map_parse(&map, "m.ini", text, &err) == HRC_EFORMAT);
+        if (!strstr(err.text, CASES[i].says))
+            test_fail(__FILE__, __LINE__, "\"%s\" lacks %s", err.text, CASES[i].says);
+    }
+}
+
+/* ---- Real motion ---- */
+
+/* A walk, a dance, getting up from the floor and a jump: the bars of the corpus, and mirror symmetry. */
+static void test_real_clips(void)
+{
+    static const char *const CLIPS[] = {"02_01", "140_08", "118_01"};
+    for (int i = 0; i < COUNT(CLIPS); i++) {
+        hrc_error err;
+        char path[128];
+        bvh b;
+        clip c;
+        retarget_report report;
+        quality q;
+        snprintf(path, sizeof path, CMU_CLIPS "%s.bvh", CLIPS[i]);
+        if (bvh_load(&b, path, NULL, &err) < 0) SKIP("no CMU clips beside the repository");
+        retarget_or_fail(&c, &report, &b);
+        ENSURE_OK(quality_measure(&q, &c, &err));
+        printf("(%s: lowest %.1f mm, skate p90 %.3f m/s, key points %.1f cm) ", CLIPS[i], 1000 * q.low_min,
+               q.skate_p90, 100 * report.key_error);
+        ENSURE(q.limit_excess == 0 && q.low_min > -0.01 && q.skate_p90 < 0.15 && report.key_error < 0.06);
+        ENSURE(q.self_all.depth < 0.02 && q.speed_share < 0.001);
+        if (i == 2) ENSURE_NEAR(q.flight_accel, -9.81, 0.2 * 9.81);
+        clip_free(&c);
+        if (i == 0) {
+            double worst = mirrored_by(&b);
+            printf("(mirrored: off by %.2g) ", worst);
+            ENSURE(worst < 0.02);
+        }
+        bvh_free(&b);
+    }
+}
+
+static void test_commands(void)
+{
+    char out[4096];
+    FILE *f = fopen(CMU_CLIPS "02_01.bvh", "r");
+    ENSURE(test_shell(out, sizeof out, "$HERACLES motion retarget nothing.bvh -o $T/n.safetensors") == 1);
+    ENSURE(strstr(out, "nothing.bvh"));
+    ENSURE(test_shell(out, sizeof out, "$HERACLES motion retarget nothing.bvh") == 2);
+    ENSURE(test_shell(out, sizeof out, "$HERACLES motion sheet nothing.csv -o $T/n.svg") == 1);
+    if (!f) SKIP("no CMU clips beside the repository");
+    fclose(f);
+    ENSURE(
+        test_shell(out, sizeof out,
+                   "D=" CMU_CLIPS "; $HERACLES motion retarget $D/02_01.bvh $D/02_03.bvh -o $T/many --quiet "
+                   "--threads 1 && $HERACLES motion retarget $D/02_03.bvh $D/02_01.bvh -o $T/again --quiet "
+                   "--threads 2 && cmp $T/many/02_01.safetensors $T/again/02_01.safetensors") == 0);
+    ENSURE(test_shell(out, sizeof out,
+                      "$HERACLES motion retarget " CMU_CLIPS "02_03.bvh -o $T/one.safetensors --json") == 0);
+    ENSURE(strstr(out, "\"key_point_error_m\"") && strstr(out, "\"times_real_time\""));
+    ENSURE(test_shell(out, sizeof out,
+                      "$HERACLES motion sheet $T/many/02_01.safetensors --bvh " CMU_CLIPS "02_01.bvh -o "
+                      "$T/s.svg --poses 4 && grep -c '<path' $T/s.svg") == 0);
+    ENSURE(strstr(out, "s.svg"));
+}
+
 TEST_TABLE({"retarget.band", test_band_solve}, {"retarget.gradients", test_gradients},
-           {"retarget.known_cmu", test_known_cmu}, {"retarget.known_lafan1", test_known_lafan1})
+           {"retarget.known_cmu", test_known_cmu}, {"retarget.known_lafan1", test_known_lafan1},
+           {"retarget.walk", test_walk}, {"retarget.mirror", test_mirror},
+           {"retarget.limits_and_floor", test_limits_and_floor}, {"retarget.jump", test_jump_falls_freely},
+           {"retarget.errors", test_errors}, {"retarget.map_errors", test_map_errors},
+           {"retarget.real_clips", test_real_clips}, {"retarget.commands", test_commands})

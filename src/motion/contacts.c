@@ -5,15 +5,15 @@
 #include "base/rot.h"
 #include "motion/stats.h"
 
-#define ENTER_MPS 0.35 /* slower than this a point begins to stand ... */
-#define LEAVE_MPS 0.50 /* ... and faster it leaves; capture noise reaches 0.2 */
-#define ENTER_M 0.05   /* height over the floor level */
-#define LEAVE_M 0.08
-#define REST_MPS 0.2 /* frames slower and lower than these tell how high a standing point is */
-#define REST_M 0.13
-#define REST_FRAMES 5
-#define REST_SHARE 0.4 /* the percentile of them */
-#define REST_HEEL 0.05 /* m, when there are too few */
+#define STANDS_MPS 0.65    /* a point slower and lower than these stands ... */
+#define STANDS_OVER_M 0.07 /* over its height at rest */
+#define REST_MPS 0.3       /* ... if some time in between it is as slow and low as these */
+#define REST_OVER_M 0.05
+#define CALM_MPS 0.2 /* frames slower and lower than these tell how high a point is at rest */
+#define CALM_M 0.13
+#define CALM_FRAMES 5
+#define CALM_SHARE 0.4 /* the percentile of them */
+#define CALM_HEEL 0.05 /* m, when there are too few */
 #define SHORTEST_S 0.06
 #define STRAY_M 0.03     /* a slow point that creeps this far from where it stood begins a new plant */
 #define FLOOR_WINDOW_S 1 /* longer than a flight or a swing, shorter than drifts of the floor */
@@ -56,25 +56,33 @@ static void find_rest(contacts *c, const human *h, int end, double *scratch)
     int n = 0;
     for (int i = 0; i < h->n; i++) {
         double height = end_point(h, end, i)[2] - c->floor[i];
-        if (point_speed(h, end, i) < REST_MPS && height < REST_M) scratch[n++] = height;
+        if (point_speed(h, end, i) < CALM_MPS && height < CALM_M) scratch[n++] = height;
     }
-    c->rest[end] = n >= REST_FRAMES ? percentile(scratch, n, REST_SHARE) : end % 2 ? 0 : REST_HEEL;
+    c->rest[end] = n >= CALM_FRAMES ? percentile(scratch, n, CALM_SHARE) : end % 2 ? 0 : CALM_HEEL;
 }
 
-/* Frames first..last of one point: cut where it creeps away, drop what is too short. */
+static double height_over_rest(const contacts *c, const human *h, int end, int i)
+{
+    return end_point(h, end, i)[2] - c->floor[i] - c->rest[end];
+}
+
+/* Frames first..last of one point: cut where it creeps away, drop what is too short or never at rest. */
 static void add_plants(contacts *c, const human *h, int end, int first, int last)
 {
     int shortest = (int)ceil(SHORTEST_S * h->fps);
     while (first <= last) {
         double sum[2] = {0};
+        bool rests = false;
         int i = first;
         for (; i <= last; i++) {
             const double *p = end_point(h, end, i);
             int count = i - first;
             if (count && hypot(p[0] - sum[0] / count, p[1] - sum[1] / count) > STRAY_M) break;
             sum[0] += p[0], sum[1] += p[1];
+            if (point_speed(h, end, i) < REST_MPS && height_over_rest(c, h, end, i) < REST_OVER_M)
+                rests = true;
         }
-        if (i - first >= shortest) {
+        if (rests && i - first >= shortest) {
             for (int k = first; k < i; k++) c->plant[k][end] = c->nplants;
             c->nplants++;
         }
@@ -84,15 +92,10 @@ static void add_plants(contacts *c, const human *h, int end, int first, int last
 
 static void find_plants(contacts *c, const human *h, int end)
 {
-    double rest = c->rest[end];
     int first = -1;
     for (int i = 0; i <= h->n; i++) {
-        bool stands = false;
-        if (i < h->n) {
-            double speed = point_speed(h, end, i), height = end_point(h, end, i)[2] - c->floor[i] - rest;
-            stands =
-                first < 0 ? speed < ENTER_MPS && height < ENTER_M : speed < LEAVE_MPS && height < LEAVE_M;
-        }
+        bool stands =
+            i < h->n && point_speed(h, end, i) < STANDS_MPS && height_over_rest(c, h, end, i) < STANDS_OVER_M;
         if (stands && first < 0) first = i;
         if (!stands && first >= 0) {
             add_plants(c, h, end, first, i - 1);

@@ -1,6 +1,7 @@
 /* When a person's feet stand. The heel and the ball (the toe joint) of each foot are judged apart, so that a
- * foot can roll over its toes without sliding. A plant begins when the point is slow and low, and ends when
- * it is fast or high, with other thresholds, so that noise does not chop it. */
+ * foot can roll over its toes without sliding. A plant is a stretch in which the point is slow and low, and
+ * at some time hardly moves at all: two thresholds, so that neither noise chops it nor a foot that is merely
+ * slow counts. */
 #ifndef HRC_MOTION_CONTACTS_H
 #define HRC_MOTION_CONTACTS_H
 
