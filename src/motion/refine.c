@@ -27,8 +27,8 @@
 
 #define SMOOTH_ROOT 60.0  /* second differences of position, m */
 #define SMOOTH_TURN 10.0  /* of orientation, rad */
-#define SMOOTH_JOINT 7.0  /* rad */
-#define SMOOTH_WRIST 10.0 /* hands are the noisiest part of a capture */
+#define SMOOTH_JOINT 16.0 /* rad */
+#define SMOOTH_WRIST 18.0 /* hands are the noisiest part of a capture */
 #define SPEED 60.0
 #define SPEED_SHARE 0.85 /* of the motor's speed, where its term begins */
 
