@@ -438,7 +438,7 @@ static void test_map_errors(void)
 
 /* ---- Real motion ---- */
 
-/* A walk, a dance, getting up from the floor and a jump: the bars of the corpus, and mirror symmetry. */
+/* A walk, getting up from the floor and a jump: the bars of the corpus, and mirror symmetry. */
 static void test_real_clips(void)
 {
     static const char *const CLIPS[] = {"02_01", "140_08", "118_01"};

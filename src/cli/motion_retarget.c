@@ -45,10 +45,11 @@ static hrc_status run_job(job *j, const retarget_options *options)
     bvh b;
     clip c = {0};
     double start = thread_seconds();
+    const char *slash = strrchr(j->path, '/'); /* the source is a name: equal input, equal bytes, anywhere */
     TRY(bvh_load(&b, j->path, NULL, &j->err));
     hrc_status status = retarget(&c, &j->report, &b, j->path, options, &j->err);
     j->seconds = thread_seconds() - start;
-    if (status >= 0) status = clip_label(&c, "", j->path, "", &j->err);
+    if (status >= 0) status = clip_label(&c, "", slash ? slash + 1 : j->path, "", &j->err);
     if (status >= 0) status = quality_measure(&j->q, &c, &j->err);
     if (status >= 0) status = clip_save(&c, j->out, &j->err);
     clip_free(&c);

@@ -191,8 +191,7 @@ static int missing_joints(char *text, size_t size, const skeleton_map *map, cons
                            : i % 3 == 1    ? m->turn
                                            : m->rest;
         if (!name[0] || bvh_find(b, name) >= 0) continue;
-        /* A joint serves several links: name it once. The names of a map do not contain each other at a
-         * word's start, so looking for ", name" and the first one is enough. */
+        /* A joint serves several links: name it once. `text` holds " name," for each so far. */
         char marked[MAP_NAME + 4];
         snprintf(marked, sizeof marked, " %s,", name);
         if (strstr(text, marked)) continue;
