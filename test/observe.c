@@ -149,7 +149,7 @@ static void test_critic(void)
     g1_default_qpos(qpos);
     memcpy(ref, qpos, sizeof ref);
     quat_from_yaw(qpos + 3, 1.5707963267948966); /* faces +y */
-    ref[0] += 0.3, ref[2] += 0.05;                /* the reference stands to the robot's right, and higher */
+    ref[0] += 0.3, ref[2] += 0.05;               /* the reference stands to the robot's right, and higher */
     qvel[1] = 1.5;
     observe(c, qpos, qvel, ref, ref_vel, OBS_BODY);
     ENSURE(OBS_CRITIC == 628);

@@ -88,6 +88,15 @@ NN_FN void nn_mlp_back(const nn_ops *o, const nn_mlp *m, real *dx, real *work, c
     }
 }
 
+NN_FN void nn_mlp_back_inputs(const nn_ops *o, const nn_mlp *m, real *dx, const real *work, const real *dy,
+                              const real *params, int rows, int first, int n, int column, int columns)
+{
+    const int nin = m->size[0], nout = m->size[1];
+    const real *from = m->layers == 1 ? dy : work + hidden_at(m, 1, GRADIENT, rows);
+    o->gemm(dx + (size_t)first * (size_t)columns, from + (size_t)first * (size_t)nout,
+            params + weight_at(m, 0) + column, n, columns, nout, columns, nout, nin, 0);
+}
+
 NN_FN void nn_mlp_back_w(const nn_ops *o, const nn_mlp *m, real *grads, const real *work, const real *dy,
                          const real *x, int rows, int layer, int first, int n)
 {

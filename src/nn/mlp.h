@@ -34,6 +34,11 @@ NN_FN void nn_mlp_forward(const nn_ops *o, const nn_mlp *m, real *y, real *work,
 NN_FN void nn_mlp_back(const nn_ops *o, const nn_mlp *m, real *dx, real *work, const real *dy,
                        const real *params, int rows, int first, int n);
 
+/* After nn_mlp_back with dx NULL: dx (rows, columns) set to the gradient of the inputs column ..
+ * column+columns-1 alone, for networks of whose inputs only some have a gradient. */
+NN_FN void nn_mlp_back_inputs(const nn_ops *o, const nn_mlp *m, real *dx, const real *work, const real *dy,
+                              const real *params, int rows, int first, int n, int column, int columns);
+
 /* Rows first .. first+n-1 of one layer's weight and bias: grads += ... over all rows of the batch. */
 NN_FN void nn_mlp_back_w(const nn_ops *o, const nn_mlp *m, real *grads, const real *work, const real *dy,
                          const real *x, int rows, int layer, int first, int n);

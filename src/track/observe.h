@@ -41,14 +41,14 @@ enum {
     OBS_FRAMES = 10,
     OBS_WINDOW = OBS_FRAMES * OBS_M, /* 410 */
 
-    OBS_CRITIC_P = 0,                                              /* p(t) without noise */
-    OBS_CRITIC_WINDOW = OBS_CRITIC_P + OBS_P,                      /* likewise */
-    OBS_CRITIC_POS = OBS_CRITIC_WINDOW + OBS_WINDOW,               /* R^T (reference root - root) 3, m */
-    OBS_CRITIC_LIN = OBS_CRITIC_POS + 3,                           /* root velocity, root frame 3, m/s */
-    OBS_CRITIC_HEIGHT = OBS_CRITIC_LIN + 3,                        /* of root and reference root 2, m */
-    OBS_CRITIC_BODY_POS = OBS_CRITIC_HEIGHT + 2,                   /* 13 tracked links, root frame, m */
+    OBS_CRITIC_P = 0,                                                 /* p(t) without noise */
+    OBS_CRITIC_WINDOW = OBS_CRITIC_P + OBS_P,                         /* likewise */
+    OBS_CRITIC_POS = OBS_CRITIC_WINDOW + OBS_WINDOW,                  /* R^T (reference root - root) 3, m */
+    OBS_CRITIC_LIN = OBS_CRITIC_POS + 3,                              /* root velocity, root frame 3, m/s */
+    OBS_CRITIC_HEIGHT = OBS_CRITIC_LIN + 3,                           /* of root and reference root 2, m */
+    OBS_CRITIC_BODY_POS = OBS_CRITIC_HEIGHT + 2,                      /* 13 tracked links, root frame, m */
     OBS_CRITIC_BODY_ROT = OBS_CRITIC_BODY_POS + 3 * (G1_TRACKED - 1), /* their 6D orientations, root frame */
-    OBS_CRITIC = OBS_CRITIC_BODY_ROT + 6 * (G1_TRACKED - 1),       /* 628 */
+    OBS_CRITIC = OBS_CRITIC_BODY_ROT + 6 * (G1_TRACKED - 1),          /* 628 */
 };
 
 typedef enum { OBS_BODY, OBS_WORLD } obs_rotation; /* R^T R_ref, or the paper's R_ref R^T */
@@ -76,7 +76,8 @@ void obs_reference(float m[OBS_M], obs_frame frame, const double root_quat[4], o
 void obs_window(float out[OBS_WINDOW], const obs_frame frames[OBS_FRAMES], const double root_quat[4],
                 obs_rotation mode);
 
-/* p and window are the clean ones; pose is that of the robot; now is the reference at the robot's own time. */
+/* p and window are the clean ones; pose is that of the robot; now is the reference at the robot's own time.
+ */
 void obs_critic(float out[OBS_CRITIC], const float p[OBS_P], const float window[OBS_WINDOW],
                 const g1_state *s, const fk_pose *pose, obs_frame now);
 

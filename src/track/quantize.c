@@ -242,7 +242,8 @@ NN_FN int quant_state_update(const quant *q, real *state, const real *z, const i
     int reset = 0;
     for (int c = 0; c < q->codes; c++) {
         if (b.counts[c] >= (real)QUANT_DEAD * even) {
-            for (size_t k = 0; k < d; k++) b.codes[(size_t)c * d + k] = b.sums[(size_t)c * d + k] / b.counts[c];
+            for (size_t k = 0; k < d; k++)
+                b.codes[(size_t)c * d + k] = b.sums[(size_t)c * d + k] / b.counts[c];
         } else {
             set_code(q, b, c, z + (size_t)rng_below(r, (uint32_t)n) * d, even, r);
             reset++;

@@ -1,0 +1,370 @@
+#include "track/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nn/packed.h"
+#include "robot/names.h"
+
+#define FPS "50"
+#define MAX_FILE_TENSORS (NN_MAX_TENSORS + 16)
+#define LIST_BYTES 128
+
+/* ---- The robot's constants: what a policy was trained with must be what the runner uses ---- */
+
+#define CONSTANTS(X) X(q0) X(kp) X(kd) X(action_scale)
+
+enum {
+#define X(name) CONSTANT_##name,
+    CONSTANTS(X)
+#undef X
+        NCONSTANTS
+};
+
+static const char *const CONSTANT_NAME[] = {
+#define X(name) #name,
+    CONSTANTS(X)
+#undef X
+};
+
+typedef double constants[NCONSTANTS][HRC_JOINTS];
+
+static void robot_constants(constants out)
+{
+    for (int i = 0; i < HRC_JOINTS; i++) {
+#define X(name) out[CONSTANT_##name][i] = G1_JOINT[i].name;
+        CONSTANTS(X)
+#undef X
+    }
+}
+
+static hrc_status check_constants(const tensorfile *file, hrc_error *err)
+{
+    constants ours;
+    robot_constants(ours);
+    for (int c = 0; c < NCONSTANTS; c++) {
+        char name[32];
+        const tensor *t;
+        snprintf(name, sizeof name, "robot.%s", CONSTANT_NAME[c]);
+        TRY(tensorfile_need(file, name, DT_F64, 1, &(int64_t){HRC_JOINTS}, &t, err));
+        for (int i = 0; i < HRC_JOINTS; i++) {
+            double found;
+            memcpy(&found, (const char *)t->data + sizeof found * (size_t)i, sizeof found);
+            if (!(fabs(found - ours[c][i]) <= 1e-9 * (1 + fabs(ours[c][i]))))
+                return fail(err, HRC_EFORMAT, "%s: %s of %s is %.9g, expected %.9g", file->path, name,
+                            G1_JOINT[i].name, found, ours[c][i]);
+        }
+    }
+    return HRC_OK;
+}
+
+/* ---- Reading metadata ---- */
+
+static const char *need_text(const tensorfile *file, const char *key)
+{
+    const char *found = tensorfile_meta(file, key);
+    return found ? found : "(missing)";
+}
+
+static hrc_status check_text(const tensorfile *file, const char *key, const char *expected, hrc_error *err)
+{
+    const char *found = need_text(file, key);
+    if (strcmp(found, expected))
+        return fail(err, HRC_EFORMAT, "%s: %s is \"%.120s\", expected \"%.120s\"", file->path, key, found,
+                    expected);
+    return HRC_OK;
+}
+
+static hrc_status read_number(int *out, const tensorfile *file, const char *key, int lo, int hi,
+                              hrc_error *err)
+{
+    const char *found = need_text(file, key);
+    char *end;
+    long value = strtol(found, &end, 10);
+    if (end == found || *end || value < lo || value > hi)
+        return fail(err, HRC_EFORMAT, "%s: %s is \"%.60s\", expected a number from %d to %d", file->path, key,
+                    found, lo, hi);
+    *out = (int)value;
+    return HRC_OK;
+}
+
+/* One of the words, separated by '|' as in config.def. */
+static hrc_status read_word(char out[CONFIG_WORD], const tensorfile *file, const char *key, const char *words,
+                            hrc_error *err)
+{
+    const char *found = need_text(file, key);
+    const size_t n = strlen(found);
+    for (const char *at = words; *at; at += strcspn(at, "|"), at += *at == '|')
+        if (n == strcspn(at, "|") && n < CONFIG_WORD && strncmp(at, found, n) == 0) {
+            memcpy(out, found, n + 1);
+            return HRC_OK;
+        }
+    return fail(err, HRC_EFORMAT, "%s: %s is \"%.60s\", expected one of %s", file->path, key, found, words);
+}
+
+static hrc_status read_widths(policy_hidden *out, const tensorfile *file, const char *key, hrc_error *err)
+{
+    const char *found = need_text(file, key), *at = found;
+    *out = (policy_hidden){0};
+    while (*at) {
+        char *end;
+        long value = strtol(at, &end, 10);
+        if (end == at || (*end && *end != ',') || value < 1 || value > 16384 || out->n == POLICY_MAX_HIDDEN)
+            return fail(err, HRC_EFORMAT, "%s: %s is \"%.60s\", expected at most %d widths like \"512,256\"",
+                        file->path, key, found, POLICY_MAX_HIDDEN);
+        out->size[out->n++] = (int)value;
+        at = *end ? end + 1 : end;
+    }
+    return HRC_OK;
+}
+
+static void print_widths(char out[LIST_BYTES], const policy_hidden *h)
+{
+    int used = 0;
+    out[0] = 0;
+    for (int i = 0; i < h->n; i++)
+        used += snprintf(out + used, (size_t)(LIST_BYTES - used), i ? ",%d" : "%d", h->size[i]);
+}
+
+static hrc_status read_shape(policy_shape *s, const tensorfile *file, hrc_error *err)
+{
+    char word[CONFIG_WORD] = "";
+    *s = (policy_shape){.window = OBS_WINDOW, .proprio = OBS_PROPRIO, .actions = HRC_JOINTS};
+    TRY(read_word(word, file, "activation", "elu|silu|gelu", err));
+    s->activation = policy_activation(word);
+    TRY(read_word(word, file, "quantizer", "ifsq|fsq|vq|none", err));
+    s->token.kind = quant_kind_of(word);
+    TRY(read_number(&s->token.dim, file, "token", 1, 4096, err));
+    TRY(read_number(&s->token.levels, file, "levels", 2, 65536, err));
+    TRY(read_number(&s->token.codes, file, "codes", 2, 65536, err));
+    TRY(read_widths(&s->encoder, file, "encoder", err));
+    TRY(read_widths(&s->reconstruction, file, "reconstruction", err));
+    return read_widths(&s->action, file, "action", err);
+}
+
+/* ---- Creating and loading ---- */
+
+static hrc_status allocate(track_model *m, const char *path, hrc_error *err)
+{
+    const size_t state = quant_state(&m->net.shape.token);
+    m->path = arena_strdup(&m->memory, path);
+    m->params = ARENA_NEW(&m->memory, float, m->net.layout.count);
+    m->codebook = state ? ARENA_NEW(&m->memory, float, state) : NULL;
+    if (!m->path || !m->params || (state && !m->codebook))
+        return fail(err, HRC_ENOMEM, "%s: out of memory for %zu parameters", path, m->net.layout.count);
+    TRY(normal_create(&m->proprio, OBS_P, &m->memory, err));
+    return normal_create(&m->window, OBS_M, &m->memory, err);
+}
+
+static hrc_status fresh(track_model *m, const config *cfg, uint64_t seed, hrc_error *err)
+{
+    policy_shape shape = policy_from_config(cfg);
+    TRY(policy_init(&m->net, &shape, err));
+    TRY(allocate(m, "(new tracker)", err));
+    policy_fresh(m->params, &m->net, seed, cfg->tracker_head_scale, cfg->tracker_std);
+    m->rotation = obs_rotation_mode(cfg->tracker_rotation);
+    m->lead = cfg->tracker_lead;
+    m->basis = action_basis_of(cfg->tracker_basis);
+    char *settings = config_text(cfg);
+    m->config = settings ? arena_strdup(&m->memory, settings) : NULL;
+    free(settings);
+    m->trained = "not trained";
+    return m->config ? HRC_OK : fail(err, HRC_ENOMEM, "tracker: out of memory");
+}
+
+hrc_status track_model_create(track_model *m, const config *cfg, uint64_t seed, hrc_error *err)
+{
+    memset(m, 0, sizeof *m);
+    hrc_status status = fresh(m, cfg, seed, err);
+    if (status < 0) track_model_free(m);
+    return status;
+}
+
+static hrc_status read_floats(float *out, const tensorfile *file, const char *name, int64_t n, hrc_error *err)
+{
+    const tensor *t;
+    TRY(tensorfile_need(file, name, DT_F32, 1, &n, &t, err));
+    memcpy(out, t->data, sizeof(float) * (size_t)n);
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(out[i]))
+            return fail(err, HRC_EFORMAT, "%s: %s[%d] is not finite", file->path, name, (int)i);
+    return HRC_OK;
+}
+
+static hrc_status read_normal(normal *s, const tensorfile *file, const char *name, hrc_error *err)
+{
+    float mean[OBS_P], variance[OBS_P];
+    char key[48];
+    snprintf(key, sizeof key, "normal.%s.mean", name);
+    TRY(read_floats(mean, file, key, s->n, err));
+    snprintf(key, sizeof key, "normal.%s.variance", name);
+    TRY(read_floats(variance, file, key, s->n, err));
+    for (int i = 0; i < s->n; i++)
+        if (variance[i] < 0)
+            return fail(err, HRC_EFORMAT, "%s: %s[%d] is %g, expected at least 0", file->path, key, i,
+                        (double)variance[i]);
+    normal_set(s, 1, mean, variance);
+    return HRC_OK;
+}
+
+static hrc_status read_choices(track_model *m, const tensorfile *file, hrc_error *err)
+{
+    char word[CONFIG_WORD] = "";
+    TRY(check_text(file, "format", TRACK_FORMAT, err));
+    TRY(g1_check_joint_names(tensorfile_meta(file, "joint_names"), file->path, err));
+    TRY(check_text(file, "observation", OBS_LAYOUT, err));
+    TRY(check_text(file, "fps", FPS, err));
+    TRY(check_constants(file, err));
+    TRY(read_word(word, file, "rotation", "body|world", err));
+    m->rotation = obs_rotation_mode(word);
+    TRY(read_word(word, file, "basis", "default|reference", err));
+    m->basis = action_basis_of(word);
+    return read_number(&m->lead, file, "lead", 0, 10, err);
+}
+
+static hrc_status read_model(track_model *m, const tensorfile *file, hrc_error *err)
+{
+    policy_shape shape;
+    TRY(read_choices(m, file, err));
+    TRY(read_shape(&shape, file, err));
+    TRY(policy_init(&m->net, &shape, err));
+    TRY(allocate(m, file->path, err));
+    TRY(read_normal(&m->proprio, file, "proprio", err));
+    TRY(read_normal(&m->window, file, "window", err));
+    const quant *q = &m->net.shape.token;
+    if (m->codebook) TRY(read_floats(m->codebook, file, "codebook", (int64_t)q->codes * q->dim, err));
+    m->config = arena_strdup(&m->memory, need_text(file, "config"));
+    m->trained = arena_strdup(&m->memory, need_text(file, "trained"));
+    if (!m->config || !m->trained) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
+    return nn_layout_load(m->params, &m->net.layout, file, "policy.", err);
+}
+
+hrc_status track_model_load(track_model *m, const char *path, hrc_error *err)
+{
+    tensorfile file;
+    memset(m, 0, sizeof *m);
+    TRY(tensorfile_open(&file, path, err));
+    hrc_status status = read_model(m, &file, err);
+    tensorfile_close(&file);
+    if (status < 0) track_model_free(m);
+    return status;
+}
+
+void track_model_free(track_model *m)
+{
+    arena_free(&m->memory);
+    memset(m, 0, sizeof *m);
+}
+
+hrc_status track_model_pair(track_pair *out, const char *path, hrc_error *err)
+{
+    tensorfile file;
+    TRY(tensorfile_open(&file, path, err));
+    hrc_status status = read_floats(out->proprio, &file, "pair.proprio", OBS_PROPRIO, err);
+    if (status == HRC_OK) status = read_floats(out->window, &file, "pair.window", OBS_WINDOW, err);
+    if (status == HRC_OK) status = read_floats(out->action, &file, "pair.action", HRC_JOINTS, err);
+    tensorfile_close(&file);
+    return status;
+}
+
+/* ---- Saving ---- */
+
+void track_model_round(track_model *m)
+{
+    for (size_t i = 0; i < m->net.layout.count; i++) m->params[i] = nn_from_bf16(nn_to_bf16(m->params[i]));
+}
+
+typedef struct {
+    tensor tensors[MAX_FILE_TENSORS];
+    nn_name names[NN_MAX_TENSORS];
+    int n;
+    constants robot;
+    float proprio_variance[OBS_P], window_variance[OBS_M];
+} contents;
+
+static void add(contents *c, const char *name, dtype type, const void *values, int64_t n)
+{
+    c->tensors[c->n++] =
+        (tensor){.name = name, .type = type, .ndim = 1, .shape = {n}, .count = n, .data = values};
+}
+
+static void gather(contents *c, const track_model *m, const track_pair *pair, uint16_t *halves)
+{
+    const nn_layout *l = &m->net.layout;
+    const quant *q = &m->net.shape.token;
+    nn_layout_tensors(c->tensors, c->names, l, m->params, "policy.");
+    c->n = l->n;
+    for (int i = 0; halves && i < l->n; i++) {
+        const nn_tensor *t = &l->tensors[i];
+        for (size_t k = 0; k < t->count; k++) halves[t->offset + k] = nn_to_bf16(m->params[t->offset + k]);
+        c->tensors[i].type = DT_BF16;
+        c->tensors[i].data = halves + t->offset;
+    }
+    for (int i = 0; i < OBS_P; i++) c->proprio_variance[i] = normal_variance(&m->proprio, i);
+    for (int i = 0; i < OBS_M; i++) c->window_variance[i] = normal_variance(&m->window, i);
+    robot_constants(c->robot);
+    if (m->codebook) add(c, "codebook", DT_F32, m->codebook, (int64_t)q->codes * q->dim);
+    add(c, "normal.proprio.mean", DT_F32, m->proprio.shift, OBS_P);
+    add(c, "normal.proprio.variance", DT_F32, c->proprio_variance, OBS_P);
+    add(c, "normal.window.mean", DT_F32, m->window.shift, OBS_M);
+    add(c, "normal.window.variance", DT_F32, c->window_variance, OBS_M);
+    add(c, "pair.proprio", DT_F32, pair->proprio, OBS_PROPRIO);
+    add(c, "pair.window", DT_F32, pair->window, OBS_WINDOW);
+    add(c, "pair.action", DT_F32, pair->action, HRC_JOINTS);
+#define X(name) add(c, "robot." #name, DT_F64, c->robot[CONSTANT_##name], HRC_JOINTS);
+    CONSTANTS(X)
+#undef X
+}
+
+static hrc_status write_model(const contents *c, const track_model *m, const char *path, hrc_error *err)
+{
+    const policy_shape *s = &m->net.shape;
+    char joints[G1_NAMES_BYTES], token[16], levels[16], codes[16], lead[16];
+    char encoder[LIST_BYTES], reconstruction[LIST_BYTES], action[LIST_BYTES];
+    g1_joint_names(joints);
+    snprintf(token, sizeof token, "%d", s->token.dim);
+    snprintf(levels, sizeof levels, "%d", s->token.levels);
+    snprintf(codes, sizeof codes, "%d", s->token.codes);
+    snprintf(lead, sizeof lead, "%d", m->lead);
+    print_widths(encoder, &s->encoder);
+    print_widths(reconstruction, &s->reconstruction);
+    print_widths(action, &s->action);
+    const tensor_meta meta[] = {{"format", TRACK_FORMAT},
+                                {"joint_names", joints},
+                                {"observation", OBS_LAYOUT},
+                                {"fps", FPS},
+                                {"rotation", m->rotation == OBS_WORLD ? "world" : "body"},
+                                {"basis", action_basis_name(m->basis)},
+                                {"lead", lead},
+                                {"activation", policy_activation_name(s->activation)},
+                                {"quantizer", quant_name(s->token.kind)},
+                                {"token", token},
+                                {"levels", levels},
+                                {"codes", codes},
+                                {"encoder", encoder},
+                                {"reconstruction", reconstruction},
+                                {"action", action},
+                                {"config", m->config},
+                                {"trained", m->trained},
+                                {"version", HRC_VERSION}};
+    return tensorfile_write(path, c->tensors, c->n, meta, COUNT(meta), err);
+}
+
+hrc_status track_model_save(const track_model *m, const track_pair *pair, bool bf16, const char *path,
+                            hrc_error *err)
+{
+    contents *c = calloc(1, sizeof *c);
+    uint16_t *halves = bf16 ? malloc(sizeof *halves * m->net.layout.count) : NULL;
+    hrc_status status;
+    if (c && (halves || !bf16)) {
+        gather(c, m, pair, halves);
+        status = write_model(c, m, path, err);
+    } else {
+        status = fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    }
+    free(c);
+    free(halves);
+    return status;
+}
