@@ -10,6 +10,7 @@ typedef struct {
     mjModel *model; /* own copy: randomisation writes into it */
     mjData *data;
     sim_params applied; /* what model holds now */
+    double mujoco_s;    /* spent inside mj_step */
 } sim_worker;
 
 struct sim {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "sim/model.h"
 
@@ -181,6 +182,20 @@ static bool went_bad(const mjData *d)
     return false;
 }
 
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double sim_mujoco_s(const sim *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->nworkers; i++) sum += s->workers[i].mujoco_s;
+    return sum;
+}
+
 void sim_step_one(sim *s, sim_world *w, const double target[HRC_JOINTS], int worker)
 {
     if (w->diverged) return;
@@ -189,7 +204,9 @@ void sim_step_one(sim *s, sim_world *w, const double target[HRC_JOINTS], int wor
     if (w->want_contact) memset(w->contact, 0, sizeof w->contact);
     for (int i = 0; i < s->substeps; i++) {
         worker_actuate(s, k, w, target);
+        double start = now();
         mj_step(k->model, k->data);
+        k->mujoco_s += now() - start;
         if (w->want_contact) gather_contacts(k, w);
     }
     if (went_bad(k->data)) {

@@ -61,6 +61,9 @@ void sim_push(sim_world *w, const double lin[3],
               const double ang[3]); /* adds to the root's velocity, world */
 void sim_hit(sim_world *w, int link, const double force[3], double seconds);
 
+/* Seconds that all threads have spent inside mj_step. */
+double sim_mujoco_s(const sim *s);
+
 /* The compiled model, to be held against the tables. */
 typedef struct {
     int links, collision_geoms, motors;

@@ -1,0 +1,138 @@
+#include "learn/sampling.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FIRST_DIFFICULTY 0.5
+
+static int bins_of(const ref_clip *c, int frames)
+{
+    return (c->n - 1 + frames - 1) / frames; /* the last frame has no next one to track */
+}
+
+static hrc_status allocate(sampling *s, const references *refs, hrc_error *err)
+{
+    s->bins = ARENA_NEW(&s->memory, sampling_bin, s->n);
+    s->first_bin = ARENA_NEW(&s->memory, int, refs->n + 1);
+    s->difficulty = ARENA_NEW(&s->memory, double, s->n);
+    s->probability = ARENA_NEW(&s->memory, double, s->n);
+    s->cumulative = ARENA_NEW(&s->memory, double, s->n);
+    s->smooth = ARENA_NEW(&s->memory, double, s->n);
+    if (s->bins && s->first_bin && s->difficulty && s->probability && s->cumulative && s->smooth)
+        return HRC_OK;
+    sampling_free(s);
+    return fail(err, HRC_ENOMEM, "sampling: out of memory for %d clips", refs->n);
+}
+
+hrc_status sampling_create(sampling *s, const config *cfg, const references *refs, hrc_error *err)
+{
+    *s = (sampling){.adaptive = strcmp(cfg->sampling_adaptive, "on") == 0,
+                    .bin_frames = cfg->sampling_bin,
+                    .kernel_bins = cfg->sampling_kernel_bins,
+                    .rate = cfg->sampling_rate,
+                    .cap = cfg->sampling_cap,
+                    .kernel = cfg->sampling_kernel,
+                    .share = cfg->sampling_adaptive_share,
+                    .warmup = cfg->sampling_warmup};
+    for (int c = 0; c < refs->n; c++) s->n += bins_of(&refs->clips[c], s->bin_frames);
+    TRY(allocate(s, refs, err));
+    for (int c = 0, b = 0; c < refs->n; c++) {
+        s->first_bin[c] = b;
+        for (int first = 0; first < refs->clips[c].n - 1; first += s->bin_frames, b++) {
+            int left = refs->clips[c].n - 1 - first;
+            s->bins[b] = (sampling_bin){c, first, left < s->bin_frames ? left : s->bin_frames};
+            s->difficulty[b] = FIRST_DIFFICULTY;
+        }
+    }
+    s->first_bin[refs->n] = s->n;
+    sampling_refresh(s);
+    return HRC_OK;
+}
+
+void sampling_free(sampling *s)
+{
+    arena_free(&s->memory);
+    *s = (sampling){0};
+}
+
+/* F~ into smooth; returns its sum. */
+static double smooth(sampling *s)
+{
+    double mean = 0, weights = 0, weight = 1, sum = 0;
+    for (int b = 0; b < s->n; b++) mean += s->difficulty[b] / s->n;
+    for (int i = 0; i < s->kernel_bins; i++, weight *= s->kernel) weights += weight;
+    for (int b = 0; b < s->n; b++) {
+        const int last = s->first_bin[s->bins[b].clip + 1] - 1;
+        double value = 0;
+        weight = 1;
+        for (int i = 0; i < s->kernel_bins; i++, weight *= s->kernel)
+            value += weight / weights * fmin(s->difficulty[b + i < last ? b + i : last], s->cap * mean);
+        s->smooth[b] = value;
+        sum += value;
+    }
+    return sum;
+}
+
+void sampling_refresh(sampling *s)
+{
+    const bool adapted = s->adaptive && s->episodes >= s->warmup;
+    const double sum = adapted ? smooth(s) : 0;
+    double frames = 0, so_far = 0;
+    for (int b = 0; b < s->n; b++) frames += s->bins[b].n;
+    for (int b = 0; b < s->n; b++) {
+        s->probability[b] = !adapted  ? s->bins[b].n / frames
+                            : sum > 0 ? s->share * s->smooth[b] / sum + (1 - s->share) / s->n
+                                      : 1.0 / s->n;
+        so_far += s->probability[b];
+        s->cumulative[b] = so_far;
+    }
+}
+
+void sampling_draw(const sampling *s, rng *r, int *which, int *frame)
+{
+    const double u = rng_double(r) * s->cumulative[s->n - 1];
+    int lo = 0, hi = s->n - 1; /* the first bin whose cumulative probability is over u */
+    while (lo < hi) {
+        int middle = lo + (hi - lo) / 2;
+        if (s->cumulative[middle] > u)
+            hi = middle;
+        else
+            lo = middle + 1;
+    }
+    *which = s->bins[lo].clip;
+    *frame = s->bins[lo].first + (int)rng_below(r, (uint32_t)s->bins[lo].n);
+}
+
+void sampling_ended(sampling *s, const env_episode *e)
+{
+    const int begin = s->first_bin[e->clip], end = s->first_bin[e->clip + 1] - 1;
+    const int first = begin + e->first / s->bin_frames, at = begin + e->last / s->bin_frames;
+    const double lost = end_is_failure(e->end) ? s->bin_frames : 0;
+    const double d = 1 - e->score * e->steps / (e->steps + lost);
+    for (int b = first; b <= at && b <= end; b++)
+        s->difficulty[b] = s->rate * d + (1 - s->rate) * s->difficulty[b];
+    s->episodes++;
+}
+
+double sampling_entropy(const sampling *s)
+{
+    double sum = 0;
+    for (int b = 0; b < s->n; b++)
+        if (s->probability[b] > 0) sum -= s->probability[b] * log(s->probability[b]);
+    return s->n > 1 ? sum / log(s->n) : 1;
+}
+
+static void draw(const void *ctx, rng *r, int *which, int *frame)
+{
+    sampling_draw(ctx, r, which, frame);
+}
+
+static void ended(void *ctx, const env_episode *e)
+{
+    sampling_ended(ctx, e);
+}
+
+env_starts sampling_starts(sampling *s)
+{
+    return (env_starts){s, draw, ended};
+}

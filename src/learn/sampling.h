@@ -1,0 +1,46 @@
+/* Where episodes start: adaptive sampling over temporal bins of all clips (paper 3.3).
+ *
+ *   d      = 1 - mean score of an episode; a failure adds one bin of steps with score 0, so that failing
+ *            early is harder than tracking loosely
+ *   F_b   <- rate d + (1 - rate) F_b      for every bin the episode went through
+ *   F^_b   = min(F_b, cap mean F)
+ *   F~_b   = sum_i k_i F^_(b+i), k_i ~ kernel^i: a hard bin raises those before it; a clip's last bin repeats
+ *   P_b    = share F~_b / sum F~ + (1 - share) / B
+ *
+ * Uniform over all frames before the warm-up is over. A start is uniform within its bin. */
+#ifndef HRC_LEARN_SAMPLING_H
+#define HRC_LEARN_SAMPLING_H
+
+#include "sim/env.h"
+
+typedef struct {
+    int clip, first, n; /* frames first .. first+n-1 of the clip */
+} sampling_bin;
+
+typedef struct {
+    arena memory;
+    bool adaptive;
+    int bin_frames, kernel_bins;
+    double rate, cap, kernel, share;
+    int64_t warmup, episodes; /* episodes: seen so far */
+    int n;                    /* B */
+    sampling_bin *bins;
+    int *first_bin;                            /* (clips + 1) */
+    double *difficulty;                        /* (B): F; with `episodes` all the state there is */
+    double *probability, *cumulative, *smooth; /* (B) */
+} sampling;
+
+hrc_status sampling_create(sampling *s, const config *cfg, const references *refs, hrc_error *err);
+void sampling_free(sampling *s);
+
+/* Draws follow the distribution of the last refresh: call it between rollouts. */
+void sampling_refresh(sampling *s);
+void sampling_draw(const sampling *s, rng *r, int *which, int *frame);
+void sampling_ended(sampling *s, const env_episode *e);
+
+double sampling_entropy(const sampling *s); /* as a share of the highest */
+
+/* For env_create; the sampling is borrowed. */
+env_starts sampling_starts(sampling *s);
+
+#endif

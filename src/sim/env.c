@@ -1,0 +1,352 @@
+#include "sim/env.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/tensorfile.h"
+#include "sim/env_world.h"
+
+struct env {
+    arena memory;
+    sim *physics;
+    pool *threads;
+    const references *refs;
+    env_options options;
+    reward_weights weights;
+    end_rules rules;
+    env_starts starts;
+    double period;
+    int n;
+    env_one *worlds;
+    int64_t frames; /* where an episode can begin, over all clips */
+    env_counts counts;
+    int64_t *clip_episodes, *clip_failures; /* (clips) */
+    bool dumped;                            /* trail holds the first divergence */
+    trail_point trail[TRAIL];
+    int trail_n;
+};
+
+/* ---- Starts that nobody chose: uniform over frames that have a next one ---- */
+
+static void draw_uniform(const void *ctx, rng *r, int *which, int *frame)
+{
+    const env *e = ctx;
+    int64_t at = (int64_t)(rng_double(r) * (double)e->frames);
+    int c = 0;
+    for (; c + 1 < e->refs->n && at >= e->refs->clips[c].n - 1; c++) at -= e->refs->clips[c].n - 1;
+    *which = c;
+    *frame = (int)at;
+}
+
+/* ---- Create ---- */
+
+static hrc_status allocate(env *e, uint64_t seed, hrc_error *err)
+{
+    e->worlds = ARENA_NEW(&e->memory, env_one, e->n);
+    e->clip_episodes = ARENA_NEW(&e->memory, int64_t, e->refs->n);
+    e->clip_failures = ARENA_NEW(&e->memory, int64_t, e->refs->n);
+    if (!e->worlds || !e->clip_episodes || !e->clip_failures)
+        return fail(err, HRC_ENOMEM, "environment: out of memory for %d worlds", e->n);
+    for (int i = 0; i < e->n; i++) e->worlds[i].dice = rng_make(seed, (uint64_t)i);
+    return HRC_OK;
+}
+
+hrc_status env_create(env **out, const config *cfg, const references *refs, int worlds, uint64_t seed,
+                      const env_starts *starts, pool *threads, hrc_error *err)
+{
+    if (worlds < 1) return fail(err, HRC_EINVAL, "environment: %d worlds, expected at least 1", worlds);
+    env *e = calloc(1, sizeof *e);
+    if (!e) return fail(err, HRC_ENOMEM, "environment: out of memory");
+    e->refs = refs, e->n = worlds, e->threads = threads;
+    e->starts = starts ? *starts : (env_starts){.ctx = e, .draw = draw_uniform};
+    for (int i = 0; i < refs->n; i++) e->frames += refs->clips[i].n - 1;
+    hrc_status status = sim_create(&e->physics, cfg, threads, err);
+    if (status == HRC_OK) status = allocate(e, seed, err);
+    if (status < 0) {
+        env_free(e);
+        return status;
+    }
+    e->period = sim_period(e->physics);
+    e->options = env_options_of(cfg, e->period);
+    e->weights = reward_from_config(cfg);
+    e->rules = end_from_config(cfg);
+    *out = e;
+    return HRC_OK;
+}
+
+void env_free(env *e)
+{
+    if (!e) return;
+    sim_free(e->physics);
+    arena_free(&e->memory);
+    free(e);
+}
+
+int env_worlds(const env *e)
+{
+    return e->n;
+}
+
+double env_mujoco_s(const env *e)
+{
+    return sim_mujoco_s(e->physics);
+}
+
+/* ---- Observation ---- */
+
+static obs_frame frame_of(const ref_frame *f)
+{
+    return (obs_frame){f->qpos, f->qvel};
+}
+
+static void clean_observation(const env *e, const env_one *w, const robot_view *v, float p[OBS_P],
+                              float window[OBS_WINDOW])
+{
+    double q0[HRC_JOINTS];
+    obs_frame frames[OBS_FRAMES];
+    for (int i = 0; i < HRC_JOINTS; i++) q0[i] = G1_JOINT[i].q0 + w->offset[i];
+    for (int i = 0; i < OBS_FRAMES; i++)
+        frames[i] = frame_of(ref_at(e->refs, w, w->frame + e->options.lead + i));
+    obs_proprio(p, &v->state, q0, w->action);
+    obs_window(window, frames, v->state.quat, e->options.rotation);
+}
+
+static void write_critic(const env *e, const env_one *w, const robot_view *v, float *out)
+{
+    float p[OBS_P], window[OBS_WINDOW];
+    clean_observation(e, w, v, p, window);
+    obs_critic(out, p, window, &v->state, &v->pose, frame_of(ref_at(e->refs, w, w->frame)));
+}
+
+static void write_observation(const env *e, env_one *w, int i, const env_arrays *out, bool first)
+{
+    robot_view v;
+    float p[OBS_P], window[OBS_WINDOW];
+    robot_look(&v, w->sim.qpos, w->sim.qvel);
+    clean_observation(e, w, &v, p, window);
+    if (out->critic)
+        obs_critic(out->critic + (size_t)i * OBS_CRITIC, p, window, &v.state, &v.pose,
+                   frame_of(ref_at(e->refs, w, w->frame)));
+    perturb_proprio(w, &e->options, p);
+    perturb_window(w, &e->options, window);
+    if (first)
+        obs_history_fill(&w->history, p);
+    else
+        obs_history_push(&w->history, p);
+    if (out->proprio)
+        memcpy(out->proprio + (size_t)i * OBS_PROPRIO, &w->history.p[0][0], sizeof w->history.p);
+    if (out->window) memcpy(out->window + (size_t)i * OBS_WINDOW, window, sizeof window);
+}
+
+/* ---- One world ---- */
+
+typedef struct {
+    env *e;
+    const float *actions;
+    const env_arrays *out;
+} job;
+
+static void begin(const env *e, env_one *w)
+{
+    int which, frame;
+    e->starts.draw(e->starts.ctx, &w->dice, &which, &frame);
+    start_episode(w, e->physics, e->refs, &e->options, which, frame);
+}
+
+static void reset_world(void *ctx, int i, int worker)
+{
+    (void)worker;
+    const job *j = ctx;
+    env_one *w = &j->e->worlds[i];
+    w->ended.end = END_NONE;
+    begin(j->e, w);
+    write_observation(j->e, w, i, j->out, true);
+}
+
+static void remember(env_one *w, const double target[HRC_JOINTS])
+{
+    trail_point *t = &w->trail[w->trail_n++ % TRAIL];
+    memcpy(t->qpos, w->sim.qpos, sizeof t->qpos);
+    memcpy(t->qvel, w->sim.qvel, sizeof t->qvel);
+    memcpy(t->target, target, sizeof t->target);
+}
+
+static end_kind judge(const env *e, env_one *w, const robot_view *v)
+{
+    if (w->sim.diverged) return END_DIVERGED;
+    end_kind end = end_check(&e->rules, v, ref_at(e->refs, w, w->frame));
+    if (end != END_NONE) return end;
+    if (w->frame >= e->refs->clips[w->clip].n - 1) return END_CLIP;
+    return w->steps >= e->options.longest ? END_EPISODE : END_NONE;
+}
+
+static void act(const env *e, env_one *w, const float *action, int worker)
+{
+    const ref_frame *seen = ref_at(e->refs, w, w->frame + e->options.lead);
+    action_target(w->after.target, e->options.basis, action, seen->qpos + 7, w->offset);
+    remember(w, w->after.target);
+    sim_step_one(e->physics, &w->sim, w->after.target, worker);
+    w->frame++;
+    w->steps++;
+    memcpy(w->after.qpos, w->sim.qpos, sizeof w->after.qpos);
+    memcpy(w->after.qvel, w->sim.qvel, sizeof w->after.qvel);
+    w->after.clip = w->clip, w->after.frame = w->frame, w->after.mirrored = w->mirrored;
+}
+
+static void step_world(void *ctx, int i, int worker)
+{
+    const job *j = ctx;
+    const env *e = j->e;
+    const env_arrays *out = j->out;
+    env_one *w = &j->e->worlds[i];
+    const float *action = j->actions + (size_t)i * HRC_JOINTS;
+    robot_view v;
+    act(e, w, action, worker);
+    robot_look(&v, w->sim.qpos, w->sim.qvel);
+    double reward = reward_terms(w->terms, &e->weights, &v, ref_at(e->refs, w, w->frame), action, w->action,
+                                 w->sim.contact);
+    if (w->sim.diverged) { /* the action itself may be what is not finite */
+        memset(w->terms, 0, sizeof w->terms);
+        memset(w->action, 0, sizeof w->action);
+        reward = 0;
+    } else {
+        memcpy(w->action, action, sizeof w->action);
+    }
+    w->score += reward_score(&e->weights, w->terms);
+    end_kind end = judge(e, w, &v);
+    w->ended = (env_episode){w->clip, w->first, w->frame, w->steps, w->score / w->steps, end};
+    if (out->reward) out->reward[i] = (float)(reward * e->period);
+    if (out->end) out->end[i] = (uint8_t)end;
+    for (int k = 0; out->terms && k < REWARD_TERMS; k++)
+        out->terms[(size_t)i * REWARD_TERMS + (size_t)k] = (float)w->terms[k];
+    if (end != END_NONE && out->last_critic)
+        write_critic(e, w, &v, out->last_critic + (size_t)i * OBS_CRITIC);
+    if (end == END_NONE)
+        maybe_push(w, &e->options, e->period);
+    else if (end != END_DIVERGED) /* its trail is collected first */
+        begin(e, w);
+    if (end != END_DIVERGED) write_observation(e, w, i, out, end != END_NONE);
+}
+
+/* ---- All worlds ---- */
+
+static void keep_trail(env *e, const env_one *w)
+{
+    if (e->dumped) return;
+    e->dumped = true;
+    e->trail_n = w->trail_n < TRAIL ? (int)w->trail_n : TRAIL;
+    for (int i = 0; i < e->trail_n; i++) e->trail[i] = w->trail[(w->trail_n - e->trail_n + i) % TRAIL];
+}
+
+/* By one thread, in the order of worlds. */
+static void collect(env *e, const env_arrays *out)
+{
+    for (int i = 0; i < e->n; i++) {
+        env_one *w = &e->worlds[i];
+        const env_episode *done = &w->ended;
+        e->counts.steps++;
+        for (int k = 0; k < REWARD_TERMS; k++) e->counts.terms[k] += w->terms[k];
+        e->counts.score += reward_score(&e->weights, w->terms);
+        if (done->end == END_NONE) continue;
+        e->counts.episodes++;
+        e->counts.ends[done->end]++;
+        e->clip_episodes[done->clip]++;
+        e->clip_failures[done->clip] += end_is_failure(done->end);
+        if (e->starts.ended) e->starts.ended(e->starts.ctx, done);
+        if (done->end == END_DIVERGED) {
+            keep_trail(e, w);
+            begin(e, w);
+            write_observation(e, w, i, out, true);
+        }
+    }
+}
+
+void env_reset(env *e, const env_arrays *out)
+{
+    pool_items(e->threads, e->n, reset_world, &(job){e, NULL, out});
+}
+
+void env_step(env *e, const float *actions, const env_arrays *out)
+{
+    pool_items(e->threads, e->n, step_world, &(job){e, actions, out});
+    collect(e, out);
+}
+
+const env_after *env_last(const env *e, int world)
+{
+    return &e->worlds[world].after;
+}
+
+const sim_world *env_world(const env *e, int world)
+{
+    return &e->worlds[world].sim;
+}
+
+/* ---- Diagnosis ---- */
+
+env_counts env_count(const env *e)
+{
+    return e->counts;
+}
+
+void env_clip_count(const env *e, int which, int64_t *episodes, int64_t *failures)
+{
+    *episodes = e->clip_episodes[which];
+    *failures = e->clip_failures[which];
+}
+
+void env_clear(env *e)
+{
+    e->counts = (env_counts){0};
+    memset(e->clip_episodes, 0, sizeof *e->clip_episodes * (size_t)e->refs->n);
+    memset(e->clip_failures, 0, sizeof *e->clip_failures * (size_t)e->refs->n);
+}
+
+void env_diagnose(const env *e, text *out)
+{
+    const env_counts *c = &e->counts;
+    if (!c->episodes) {
+        text_add(out, "No episode has ended in %lld steps.\n", (long long)c->steps);
+        return;
+    }
+    const double all = (double)c->episodes;
+    text_add(out, "%lld episodes, %.1f steps each on average; they end by", (long long)c->episodes,
+             (double)c->steps / all);
+    const char *comma = "";
+    for (int k = 1; k < END_KINDS; k++) {
+        if (!c->ends[k]) continue;
+        text_add(out, "%s %s (%.1f %%)", comma, END_NAME[k], 100 * (double)c->ends[k] / all);
+        comma = ",";
+    }
+    text_add(out, ".\n");
+    for (int shown = 0, last = -1; shown < 5; shown++) { /* clips by falling number of failures */
+        int worst = -1;
+        for (int i = 0; i < e->refs->n; i++) {
+            bool listed = last >= 0 && (e->clip_failures[i] > e->clip_failures[last] ||
+                                        (e->clip_failures[i] == e->clip_failures[last] && i <= last));
+            if (!listed && (worst < 0 || e->clip_failures[i] > e->clip_failures[worst])) worst = i;
+        }
+        if (worst < 0 || !e->clip_failures[worst]) break;
+        text_add(out, "%s: %lld of %lld episodes fail.\n", e->refs->clips[worst].name,
+                 (long long)e->clip_failures[worst], (long long)e->clip_episodes[worst]);
+        last = worst;
+    }
+}
+
+hrc_status env_dump(const env *e, const char *path, hrc_error *err)
+{
+    if (!e->dumped) return fail(err, HRC_EINVAL, "%s: nothing to write, no world has diverged", path);
+    static double qpos[TRAIL][HRC_NQ], qvel[TRAIL][HRC_NV], target[TRAIL][HRC_JOINTS];
+    const int n = e->trail_n;
+    for (int i = 0; i < n; i++) {
+        memcpy(qpos[i], e->trail[i].qpos, sizeof qpos[i]);
+        memcpy(qvel[i], e->trail[i].qvel, sizeof qvel[i]);
+        memcpy(target[i], e->trail[i].target, sizeof target[i]);
+    }
+    const tensor tensors[] = {{"qpos", DT_F64, 2, {n, HRC_NQ}, n * HRC_NQ, qpos},
+                              {"qvel", DT_F64, 2, {n, HRC_NV}, n * HRC_NV, qvel},
+                              {"target", DT_F64, 2, {n, HRC_JOINTS}, n * HRC_JOINTS, target}};
+    return tensorfile_write(path, tensors, COUNT(tensors), &(tensor_meta){"format", "heracles-diverged"}, 1,
+                            err);
+}

@@ -1,0 +1,171 @@
+/* How an episode begins, and everything that is drawn at random in it. */
+#include <math.h>
+#include <string.h>
+
+#include "base/rot.h"
+#include "robot/capsules.h"
+#include "sim/env_world.h"
+
+/* Half ranges of the starting state (position, rotation, joints) and of start and push velocities. */
+static const double START_POS[3] = {0.05, 0.05, 0.01}, START_ROT[3] = {0.1, 0.1, 0.2}, START_JOINT = 0.1;
+static const double PUSH_LIN[3] = {0.5, 0.5, 0.2}, PUSH_ANG[3] = {0.52, 0.52, 0.78};
+
+/* Sensor noise at factor 1. */
+static const float NOISE_GRAVITY = 0.05f, NOISE_GYRO = 0.2f, NOISE_Q = 0.01f, NOISE_QD = 0.5f;
+
+env_options env_options_of(const config *c, double period)
+{
+    return (env_options){.push = strcmp(c->env_push, "on") == 0,
+                         .randomise = strcmp(c->env_randomise, "on") == 0,
+                         .perturb = strcmp(c->env_perturb, "on") == 0,
+                         .start_noise = c->env_start_noise,
+                         .push_min_s = c->env_push_min_s,
+                         .push_max_s = c->env_push_max_s,
+                         .push_scale = c->env_push_scale,
+                         .friction_min = c->env_friction_min,
+                         .friction_max = c->env_friction_max,
+                         .com_x = c->env_com_x,
+                         .com_yz = c->env_com_yz,
+                         .q0_offset = c->env_q0_offset,
+                         .perturb_joint = c->env_perturb_joint,
+                         .perturb_ang_vel = c->env_perturb_ang_vel,
+                         .perturb_rotation = c->env_perturb_rotation,
+                         .sensor_noise = c->env_sensor_noise,
+                         .lead = c->tracker_lead,
+                         .longest = (int)fmax(1, c->env_episode_s / period + 0.5),
+                         .rotation = obs_rotation_mode(c->tracker_rotation),
+                         .basis = action_basis_of(c->tracker_basis)};
+}
+
+static double within(rng *r, double half)
+{
+    return half * (2 * rng_double(r) - 1);
+}
+
+static void within3(double out[3], rng *r, const double half[3], double scale)
+{
+    for (int k = 0; k < 3; k++) out[k] = within(r, scale * half[k]);
+}
+
+/* delta (roll, pitch, yaw) about the world's axes: Rz Ry Rx q */
+static void turn_root(double quat[4], const double euler[3])
+{
+    for (int k = 0; k < 3; k++) {
+        double turn[4], axis[3] = {0};
+        axis[k] = euler[k];
+        quat_exp(turn, axis);
+        quat_mul(quat, turn, quat);
+    }
+    quat_normalize(quat);
+}
+
+static void lift_from_floor(double qpos[HRC_NQ])
+{
+    fk_pose pose;
+    capsule c[G1_GEOMS];
+    fk(&pose, qpos);
+    capsules_place(c, &pose);
+    double low = capsules_lowest(c, 0, G1_GEOMS).z;
+    if (low < 0) qpos[2] -= low;
+}
+
+static void noisy_state(double qpos[HRC_NQ], double shift[2][3], const ref_frame *f, rng *r, double noise)
+{
+    double pos[3], rot[3];
+    within3(pos, r, START_POS, noise);
+    within3(rot, r, START_ROT, noise);
+    within3(shift[0], r, PUSH_LIN, noise);
+    within3(shift[1], r, PUSH_ANG, noise);
+    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)f->qpos[i];
+    for (int k = 0; k < 3; k++) qpos[k] += pos[k];
+    turn_root(qpos + 3, rot);
+    for (int i = 0; noise > 0 && i < HRC_JOINTS; i++) {
+        double q = qpos[7 + i] + within(r, noise * START_JOINT);
+        qpos[7 + i] = fmin(fmax(q, G1_JOINT[i].soft_lo), G1_JOINT[i].soft_hi);
+    }
+    if (noise > 0) lift_from_floor(qpos);
+}
+
+static void randomise(env_one *w, const env_options *o)
+{
+    rng *r = &w->dice;
+    sim_params *p = &w->sim.params;
+    p->friction = o->friction_min + (o->friction_max - o->friction_min) * rng_double(r);
+    p->torso_com[0] = within(r, o->com_x);
+    p->torso_com[1] = within(r, o->com_yz);
+    p->torso_com[2] = within(r, o->com_yz);
+    for (int i = 0; i < HRC_JOINTS; i++) w->offset[i] = within(r, o->q0_offset);
+}
+
+static double push_wait(rng *r, const env_options *o)
+{
+    return o->push_min_s + (o->push_max_s - o->push_min_s) * rng_double(r);
+}
+
+void start_episode(env_one *w, const sim *s, const references *refs, const env_options *o, int which,
+                   int frame)
+{
+    double qpos[HRC_NQ], qvel[HRC_NV], shift[2][3];
+    w->clip = which;
+    w->mirrored = refs->clips[which].mirrored && rng_u32(&w->dice) >> 31;
+    w->first = w->frame = frame;
+    w->steps = 0;
+    w->score = 0;
+    w->trail_n = 0;
+    memset(w->action, 0, sizeof w->action);
+    memset(w->offset, 0, sizeof w->offset);
+    const ref_frame *f = ref_at(refs, w, frame);
+    noisy_state(qpos, shift, f, &w->dice, o->start_noise);
+    for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)f->qvel[i];
+    w->sim.want_contact = true;
+    sim_reset(s, &w->sim, qpos, qvel);
+    if (o->start_noise > 0) sim_push(&w->sim, shift[0], shift[1]);
+    if (o->randomise) randomise(w, o);
+    w->next_push_s = push_wait(&w->dice, o);
+}
+
+void maybe_push(env_one *w, const env_options *o, double period)
+{
+    if (!o->push) return;
+    w->next_push_s -= period;
+    if (w->next_push_s > 0) return;
+    double lin[3], ang[3];
+    within3(lin, &w->dice, PUSH_LIN, o->push_scale);
+    within3(ang, &w->dice, PUSH_ANG, o->push_scale);
+    sim_push(&w->sim, lin, ang);
+    w->next_push_s = push_wait(&w->dice, o);
+}
+
+static float noise(rng *r, double half)
+{
+    return rng_uniform(r, (float)-half, (float)half);
+}
+
+void perturb_window(env_one *w, const env_options *o, float window[OBS_WINDOW])
+{
+    rng *r = &w->dice;
+    for (int f = 0; o->perturb && f < OBS_FRAMES; f++) {
+        float *m = window + f * OBS_M, error[4], turn[4], axis[3];
+        for (int k = 0; k < 3; k++) m[OBS_REF_ANG + k] += noise(r, o->perturb_ang_vel);
+        for (int k = 0; k < 3; k++) axis[k] = noise(r, o->perturb_rotation);
+        quat_from_6df(error, m + OBS_REF_ROT);
+        quat_expf(turn, axis);
+        quat_mulf(error, error, turn);
+        quat_to_6df(m + OBS_REF_ROT, error);
+        for (int i = 0; i < HRC_JOINTS; i++) m[OBS_REF_Q + i] += noise(r, o->perturb_joint);
+    }
+}
+
+void perturb_proprio(env_one *w, const env_options *o, float p[OBS_P])
+{
+    const float s = (float)o->sensor_noise;
+    if (!(s > 0)) return;
+    for (int k = 0; k < 3; k++) {
+        p[OBS_GRAVITY + k] += noise(&w->dice, (double)(s * NOISE_GRAVITY));
+        p[OBS_ANG_VEL + k] += noise(&w->dice, (double)(s * NOISE_GYRO));
+    }
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        p[OBS_Q + i] += noise(&w->dice, (double)(s * NOISE_Q));
+        p[OBS_QD + i] += noise(&w->dice, (double)(s * NOISE_QD));
+    }
+}

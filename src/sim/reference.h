@@ -1,0 +1,37 @@
+/* The motions an environment follows, with the kinematics of the tracked links computed once, so that a step
+ * costs little. Clips are at 50 Hz. */
+#ifndef HRC_SIM_REFERENCE_H
+#define HRC_SIM_REFERENCE_H
+
+#include <stdbool.h>
+
+#include "base/pool.h"
+#include "motion/clip.h"
+
+typedef struct {
+    float qpos[HRC_NQ], qvel[HRC_NV];
+    float pos[G1_TRACKED][3]; /* of the links in G1_TRACKED_LINK, world */
+    float quat[G1_TRACKED][4];
+    float lin[G1_TRACKED][3]; /* of their origins, world */
+    float ang[G1_TRACKED][3]; /* world */
+} ref_frame;
+
+typedef struct {
+    const char *name; /* the clip's; owned here */
+    int n;
+    ref_frame *frames;   /* (n) */
+    ref_frame *mirrored; /* (n), or NULL */
+} ref_clip;
+
+typedef struct {
+    arena memory;
+    int n;
+    ref_clip *clips;
+} references;
+
+/* Clips need at least two frames and 50 Hz. */
+hrc_status references_build(references *r, const clip *clips, int n, bool mirror, pool *threads,
+                            hrc_error *err);
+void references_free(references *r);
+
+#endif

@@ -1,0 +1,96 @@
+/* Adaptive sampling: the distribution follows its formulas. */
+#include "learn/sampling.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "synthetic.h"
+#include "test.h"
+
+typedef struct {
+    clip clips[2];
+    references refs;
+    pool *threads;
+    sampling s;
+} bed;
+
+static void bed_make(bed *b, config *cfg)
+{
+    hrc_error err;
+    synthetic_turn(&b->clips[0], 201, 50); /* 200 starts: 4 bins */
+    synthetic_turn(&b->clips[1], 121, 50); /* 120 starts: 3 bins, the last of 20 */
+    ENSURE_OK(pool_create(&b->threads, 1, &err));
+    ENSURE_OK(references_build(&b->refs, b->clips, 2, false, b->threads, &err));
+    ENSURE_OK(sampling_create(&b->s, cfg, &b->refs, &err));
+}
+
+static void bed_free(bed *b)
+{
+    sampling_free(&b->s);
+    references_free(&b->refs);
+    pool_free(b->threads);
+    clip_free(&b->clips[0]);
+    clip_free(&b->clips[1]);
+}
+
+static void test_formulas(void)
+{
+    static bed b;
+    config cfg = config_default();
+    cfg.sampling_warmup = 2, cfg.sampling_cap = 2, cfg.sampling_kernel_bins = 2;
+    bed_make(&b, &cfg);
+    sampling *s = &b.s;
+    ENSURE(s->n == 7 && s->bins[6].n == 20 && s->bins[6].first == 100 && s->bins[4].clip == 1);
+    for (int i = 0; i < 7; i++) ENSURE_NEAR(s->probability[i], s->bins[i].n / 320.0, 1e-12); /* uniform */
+    for (int i = 0; i < 7; i++) s->difficulty[i] = 0.1;
+    /* 50 steps at score 0.6 and a failure: d = 1 - 30 / 100, for bins 1 and 2 */
+    sampling_ended(s, &(env_episode){0, 60, 110, 50, 0.6, END_HEIGHT});
+    ENSURE_NEAR(s->difficulty[1], 0.1 * 0.7 + 0.9 * 0.1, 1e-12);
+    ENSURE_NEAR(s->difficulty[2], s->difficulty[1], 0);
+    ENSURE(s->difficulty[0] == 0.1 && s->difficulty[3] == 0.1);
+    /* a time-out is no failure: d = 1 - 0.6 */
+    sampling_ended(s, &(env_episode){1, 100, 120, 20, 0.6, END_CLIP});
+    ENSURE_NEAR(s->difficulty[6], 0.1 * 0.4 + 0.9 * 0.1, 1e-12);
+    s->difficulty[2] = 5; /* far over the cap */
+    sampling_refresh(s);
+    double F[7], mean = 0, total = 0, sum = 0, tilde[7];
+    memcpy(F, s->difficulty, sizeof F);
+    for (int i = 0; i < 7; i++) mean += F[i] / 7;
+    for (int i = 0; i < 7; i++) F[i] = fmin(F[i], 2 * mean);
+    for (int i = 0; i < 7; i++) {
+        int next = i == 3 || i == 6 ? i : i + 1; /* not over the end of a clip */
+        tilde[i] = (F[i] + 0.8 * F[next]) / 1.8;
+        total += tilde[i];
+    }
+    for (int i = 0; i < 7; i++) {
+        ENSURE_NEAR(s->probability[i], 0.9 * tilde[i] / total + 0.1 / 7, 1e-12);
+        sum += s->probability[i];
+    }
+    ENSURE_NEAR(sum, 1, 1e-12);
+    ENSURE(s->probability[1] > 2 * s->probability[0]); /* the bin before the hard one */
+    ENSURE(sampling_entropy(s) < 0.99 && sampling_entropy(s) > 0.3);
+    bed_free(&b);
+}
+
+static void test_draws(void)
+{
+    static bed b;
+    config cfg = config_default();
+    cfg.sampling_warmup = 0;
+    bed_make(&b, &cfg);
+    enum { N = 70000 };
+    int hits[7] = {0};
+    rng r = rng_make(2, 0);
+    b.s.difficulty[5] = 2;
+    sampling_refresh(&b.s);
+    for (int i = 0; i < N; i++) {
+        int which, frame;
+        sampling_draw(&b.s, &r, &which, &frame);
+        ENSURE(frame >= 0 && frame < b.clips[which].n - 1);
+        hits[b.s.first_bin[which] + frame / 50]++;
+    }
+    for (int i = 0; i < 7; i++) ENSURE_NEAR((double)hits[i] / N, b.s.probability[i], 0.01);
+    bed_free(&b);
+}
+
+TEST_TABLE({"sampling.formulas", test_formulas}, {"sampling.draws", test_draws})
