@@ -378,6 +378,17 @@ static void test_diagnosis(void)
     bed_free(&b);
 }
 
-TEST_TABLE({"env.rewards", test_rewards}, {"env.terminations", test_terminations},
+static void test_bench(void)
+{
+    char said[2000];
+    ENSURE(test_shell(
+               said, sizeof said,
+               "$HERACLES bench env motions/wave.safetensors --seconds 0.2 --worlds 4 --json --quiet") == 0);
+    ENSURE(strstr(said, "mj_step_share") && strstr(said, "steps_per_s"));
+    ENSURE(test_shell(said, sizeof said, "$HERACLES bench env nothing.safetensors") == 1);
+    ENSURE(strstr(said, "nothing.safetensors"));
+}
+
+TEST_TABLE({"env.bench", test_bench}, {"env.rewards", test_rewards}, {"env.terminations", test_terminations},
            {"env.time_out", test_time_out}, {"env.observations", test_observations},
            {"env.threads", test_threads}, {"env.mirror", test_mirror}, {"env.diagnosis", test_diagnosis})

@@ -20,6 +20,7 @@ const command *const COMMANDS[] = {
     &CMD_EXPORT,
     &CMD_ROBOT,
     &CMD_BENCH_SIM,
+    &CMD_BENCH_ENV,
     &CMD_BENCH_TRAIN,
     &CMD_BENCH_PLAN,
     NULL,

@@ -5,6 +5,7 @@
 
 extern const command CMD_BENCH_PLAN;
 extern const command CMD_BENCH_SIM;
+extern const command CMD_BENCH_ENV;
 extern const command CMD_DEMO;
 extern const command CMD_ROBOT;
 extern const command CMD_BENCH_TRAIN;
