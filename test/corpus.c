@@ -118,7 +118,7 @@ static void test_size(void)
     ENSURE(items);
     synthetic_turn(&c, 720, 50);
     for (int i = 0; i < 250; i++) {
-        char name[16];
+        char name[32];
         if (i == 0)
             ENSURE_OK(corpus_admit(&items[0], &c, "a description of usual length", 0.04, &err));
         else

@@ -357,7 +357,8 @@ static void test_file(void)
 static void test_bench_train(void)
 {
     char out[4096];
-    ENSURE(test_shell(out, sizeof out, "$HERACLES bench train --batch 2 --rounds 1 --threads 1 --precision fp32 --json") == 0);
+    ENSURE(test_shell(out, sizeof out,
+                      "$HERACLES bench train --batch 2 --rounds 1 --threads 1 --precision fp32 --json") == 0);
     ENSURE(strstr(out, "\"params\": 22932006") && strstr(out, "\"share_of_peak\"") &&
            !strstr(out, "\"bf16\""));
     ENSURE(test_shell(out, sizeof out, "$HERACLES bench train --precision int4") == 2);

@@ -171,7 +171,8 @@ static const nn_kernels KERNELS_AVX2 = {
 INLINE AVX512 void avx512_store(float *c, int ldc, __m512 (*sum)[3], int rows, int panels, int left, int add)
 {
     for (int p = 0; p < panels; p++, left -= NN_PANEL) {
-        __mmask16 mask = left < NN_PANEL ? (__mmask16)((1u << left) - 1u) : (__mmask16)0xffff;
+        unsigned columns = left < NN_PANEL ? (1u << left) - 1u : 0xffffu;
+        __mmask16 mask = (__mmask16)columns;
         for (int r = 0; r < rows; r++) {
             float *at = c + (long)r * ldc + p * NN_PANEL;
             __m512 old = add ? _mm512_maskz_loadu_ps(mask, at) : _mm512_setzero_ps();
