@@ -42,8 +42,8 @@ test: $(BUILD)/.packages-test
 	@$(MAKE) --no-print-directory all $(BUILD)/test/run
 	$(BUILD)/test/run $(TEST)
 
-asan:
-	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-asan SANITIZE=address,undefined CFLAGS="-O1 -g"
+asan: # running out of memory is among the tests
+	@ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) --no-print-directory test BUILD=$(BUILD)-asan SANITIZE=address,undefined CFLAGS="-O1 -g"
 
 tsan:
 	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-tsan SANITIZE=thread CFLAGS="-O1 -g" TEST=pool,sim
