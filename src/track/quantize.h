@@ -61,8 +61,9 @@ NN_FN double quant_margin(const quant *q, const real *z, const real *state);
 /* ---- The codebook of VQ ---- */
 
 #define QUANT_DECAY 0.99 /* of the moving averages */
-#define QUANT_DEAD 0.1   /* a code used less than this share of even use is reset: unused, after 230 updates \
-                          */
+
+/* A code used less than this share of even use is reset: an unused one after 230 updates. */
+#define QUANT_DEAD 0.1
 
 /* First codes: rows of z (n,d), repeated with a little noise; n > 0. */
 NN_FN void quant_state_init(const quant *q, real *state, const real *z, int n, rng *r);
