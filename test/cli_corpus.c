@@ -128,6 +128,8 @@ static void test_manifest_build(void)
     ENSURE(
         shell("cd $T && $HERACLES motion convert m.safetensors#a -o a.npz && $HERACLES motion info a.npz") ==
         0);
+    ENSURE(shell("cd $T && $HERACLES motion info m.safetensors#a") == 0 && says("clip of a corpus"));
+    ENSURE(shell("cd $T && $HERACLES motion info m.safetensors#b") == 1 && says("no clip \"b\" among its 1"));
 }
 
 static void test_usage(void)

@@ -83,6 +83,7 @@ static void test_bars(void)
         median(skate, locomotion), steady, locomotion);
     ENSURE(above >= 0.95 * c.nclips && fast <= 0.001 * (double)c.nframes);
     ENSURE(errors == c.nclips && median(keypoint, errors) < 0.06);
+    ENSURE(steady >= 0.9 * locomotion);
     free(skate);
     free(keypoint);
     corpus_close(&c);

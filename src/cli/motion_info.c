@@ -19,10 +19,10 @@ typedef struct {
     char name[128], category[64], source[160], licence[160];
 } report;
 
-static hrc_status inspect_clip(report *r, file_view bytes, const clip_options *options)
+static hrc_status inspect_clip(report *r, const clip_options *options)
 {
     clip c;
-    TRY(clip_parse(&c, r->path, bytes, options, &r->why, &r->error));
+    TRY(clip_load(&c, r->path, options, &r->why, &r->error));
     snprintf(r->name, sizeof r->name, "%s", c.name);
     snprintf(r->category, sizeof r->category, "%s", c.category);
     snprintf(r->source, sizeof r->source, "%s", c.source);
@@ -35,12 +35,13 @@ static hrc_status inspect_clip(report *r, file_view bytes, const clip_options *o
 static hrc_status inspect(report *r, const clip_options *options)
 {
     file_view bytes;
-    TRY(file_map(r->path, &bytes, &r->error));
+    /* What is no file may still be a clip of a corpus, FILE#NAME. */
+    if (file_map(r->path, &bytes, NULL) < 0) return inspect_clip(r, options);
     r->human = skeleton_is_bvh(bytes);
-    hrc_status status = r->human ? skeleton_describe(&r->person, r->path, bytes, options->fps, &r->error)
-                                 : inspect_clip(r, bytes, options);
+    hrc_status status =
+        r->human ? skeleton_describe(&r->person, r->path, bytes, options->fps, &r->error) : HRC_OK;
     file_unmap(&bytes);
-    return status;
+    return r->human ? status : inspect_clip(r, options);
 }
 
 typedef struct {
