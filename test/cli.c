@@ -2,21 +2,11 @@
  * subject; here every command is asked for its help. */
 #include "cli/cli.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "test.h"
-
-static char out[1 << 16];
-
-static int run(const char *line)
-{
-    return test_shell(out, sizeof out, line);
-}
+#include "shell.h"
 
 static void ensure_says(const char *words)
 {
-    if (!strstr(out, words)) test_fail(__FILE__, __LINE__, "\"%s\" is not in: %.600s", words, out);
+    if (!says(words)) test_fail(__FILE__, __LINE__, "\"%s\" is not in: %.600s", words, shell_output);
 }
 
 static int count_lines(const char *s)
@@ -28,11 +18,11 @@ static int count_lines(const char *s)
 
 static void test_help_on_one_screen(void)
 {
-    ENSURE(run("$HERACLES --help") == 0);
-    ENSURE(count_lines(out) <= 40);
+    ENSURE(shell("$HERACLES --help") == 0);
+    ENSURE(count_lines(shell_output) <= 40);
     for (int i = 0; COMMANDS[i]; i++) ensure_says(COMMANDS[i]->name);
-    ENSURE(run("$HERACLES") == 2);
-    ENSURE(run("$HERACLES --version") == 0);
+    ENSURE(shell("$HERACLES") == 2);
+    ENSURE(shell("$HERACLES --version") == 0);
     ensure_says("heracles " HRC_VERSION);
 }
 
@@ -41,52 +31,52 @@ static void test_every_command_explains_itself(void)
     for (int i = 0; COMMANDS[i]; i++) {
         char line[256];
         snprintf(line, sizeof line, "$HERACLES %s --help", COMMANDS[i]->name);
-        ENSURE(run(line) == 0);
+        ENSURE(shell(line) == 0);
         ensure_says("usage: heracles ");
         ensure_says("example:\n  heracles ");
         for (const option *o = COMMANDS[i]->options; o && o->name; o++) ensure_says(o->name);
         snprintf(line, sizeof line, "$HERACLES %s --no-such-option", COMMANDS[i]->name);
-        ENSURE(run(line) == 2);
+        ENSURE(shell(line) == 2);
         ensure_says("there is no option --no-such-option; try 'heracles ");
-        ENSURE(count_lines(out) == 1);
+        ENSURE(count_lines(shell_output) == 1);
     }
 }
 
 static void test_usage_errors(void)
 {
-    ENSURE(run("$HERACLES nonsense") == 2);
+    ENSURE(shell("$HERACLES nonsense") == 2);
     ensure_says("there is no command \"nonsense\"");
-    ENSURE(run("$HERACLES robot file") == 2);
+    ENSURE(shell("$HERACLES robot file") == 2);
     ensure_says("1 file given, expected none");
-    ENSURE(run("$HERACLES robot --threads two") == 2);
+    ENSURE(shell("$HERACLES robot --threads two") == 2);
     ensure_says("--threads is \"two\", expected a number from 0 to 1024");
-    ENSURE(run("$HERACLES robot --sim.friction=9") == 2);
+    ENSURE(shell("$HERACLES robot --sim.friction=9") == 2);
     ensure_says("sim.friction = 9 is out of range, expected 0 to 5");
-    ENSURE(run("$HERACLES robot --seed") == 2);
+    ENSURE(shell("$HERACLES robot --seed") == 2);
     ensure_says("--seed needs a value");
-    ENSURE(run("$HERACLES robot --json=1") == 2);
+    ENSURE(shell("$HERACLES robot --json=1") == 2);
 }
 
 static void test_config_file(void)
 {
-    ENSURE(run("$HERACLES help config") == 0);
+    ENSURE(shell("$HERACLES help config") == 0);
     ensure_says("[sim]");
     ensure_says("friction");
-    ENSURE(run("printf '[sim]\\nfriction = 0.85\\n' > $T/c.ini; $HERACLES robot --mjcf --config $T/c.ini") ==
-           0);
+    ENSURE(
+        shell("printf '[sim]\\nfriction = 0.85\\n' > $T/c.ini; $HERACLES robot --mjcf --config $T/c.ini") ==
+        0);
     ensure_says("friction=\"0.85 ");
     ENSURE(
-        run("printf '[sim]\\n\\nfrictoin = 0.85\\n' > $T/c.ini; $HERACLES robot --mjcf --config $T/c.ini") ==
+        shell(
+            "printf '[sim]\\n\\nfrictoin = 0.85\\n' > $T/c.ini; $HERACLES robot --mjcf --config $T/c.ini") ==
         1);
     ensure_says("c.ini:3: there is no setting sim.frictoin");
-    ENSURE(run("$HERACLES robot --config $T/none.ini") == 1);
+    ENSURE(shell("$HERACLES robot --config $T/none.ini") == 1);
 }
 
 static void test_robot_json(void)
 {
-    ENSURE(run("$HERACLES robot --json") == 0);
-    json_t *j = json_loads(out, 0, NULL);
-    ENSURE(j);
+    json_t *j = shell_json("$HERACLES robot --json");
     bool right = json_array_size(json_object_get(j, "joints")) == 29 &&
                  json_array_size(json_object_get(j, "tracked_links")) == 14;
     json_decref(j);
@@ -95,9 +85,7 @@ static void test_robot_json(void)
 
 static void test_bench_json(void)
 {
-    ENSURE(run("$HERACLES bench sim --seconds 0.2 --json --quiet") == 0);
-    json_t *j = json_loads(out, 0, NULL);
-    ENSURE(j);
+    json_t *j = shell_json("$HERACLES bench sim --seconds 0.2 --json --quiet");
     double share = json_real_value(json_object_get(j, "share_of_bare"));
     json_decref(j);
     ENSURE(share > 0.5 && share < 1.5);
@@ -105,32 +93,29 @@ static void test_bench_json(void)
 
 static void test_demo(void)
 {
-    ENSURE(
-        run("$HERACLES demo motions/floor.safetensors motions/wave.safetensors -o $T/demo.html --json --quiet") ==
-        0);
-    json_t *j = json_loads(out, 0, NULL);
-    ENSURE(j);
+    json_t *j = shell_json(
+        "$HERACLES demo motions/floor.safetensors motions/wave.safetensors -o $T/demo.html --json --quiet");
     json_t *motions = json_object_get(j, "motions");
     double lying = json_real_value(json_object_get(json_array_get(motions, 0), "held_s"));
     double standing = json_real_value(json_object_get(json_array_get(motions, 1), "held_s"));
     json_decref(j);
     ENSURE_NEAR(lying, 8, 1e-6);            /* on its back nothing can fall over */
     ENSURE(standing > 0.3 && standing < 7); /* PD alone does not balance */
-    ENSURE(run("test -s $T/demo.html") == 0);
-    ENSURE(run("$HERACLES demo $T/none.safetensors -o $T/no.html") == 1);
+    ENSURE(shell("test -s $T/demo.html") == 0);
+    ENSURE(shell("$HERACLES demo $T/none.safetensors -o $T/no.html") == 1);
     ensure_says("none.safetensors: cannot open");
-    ENSURE(run("test -e $T/no.html") == 1);
+    ENSURE(shell("test -e $T/no.html") == 1);
 }
 
 static void test_closed_stdout(void)
 {
-    ENSURE(run("$HERACLES robot --mjcf > /dev/full") == 1);
+    ENSURE(shell("$HERACLES robot --mjcf > /dev/full") == 1);
     ensure_says("cannot write to stdout");
 }
 
 static void test_interrupt(void)
 {
-    ENSURE(run("timeout --preserve-status -s INT 0.5 $HERACLES bench sim --seconds 60 --quiet") == 130);
+    ENSURE(shell("timeout --preserve-status -s INT 0.5 $HERACLES bench sim --seconds 60 --quiet") == 130);
 }
 
 TEST_TABLE({"cli.interrupt", test_interrupt}, {"cli.help_on_one_screen", test_help_on_one_screen},

@@ -1,32 +1,10 @@
 /* The `corpus` commands as a user meets them. */
-#include <jansson.h>
 #include <string.h>
 
 #include "motion/corpus.h"
 #include "motion/manifest.h"
+#include "shell.h"
 #include "synthetic.h"
-#include "test.h"
-
-static char output[1 << 18];
-
-static int shell(const char *command)
-{
-    return test_shell(output, sizeof output, command);
-}
-
-static bool says(const char *text)
-{
-    return strstr(output, text) != NULL;
-}
-
-static json_t *shell_json(const char *command)
-{
-    ENSURE(shell(command) == 0);
-    json_error_t problem;
-    json_t *object = json_loads(output, 0, &problem);
-    if (!object) test_fail(__FILE__, __LINE__, "%s gave no JSON: %s", command, problem.text);
-    return object;
-}
 
 /* A folder $T/in with a clip of 4 s, one that is beyond a limit, and one that is no motion at all. */
 static void make_folder(void)

@@ -1,34 +1,11 @@
-/* The `motion` commands as a user meets them: output, exit codes, files. */
-#include <jansson.h>
+/* The `motion` commands as a user meets them: shell_output, exit codes, files. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "motion/clip.h"
+#include "shell.h"
 #include "synthetic.h"
-#include "test.h"
-
-static char output[1 << 18];
-
-static int shell(const char *command)
-{
-    return test_shell(output, sizeof output, command);
-}
-
-static bool says(const char *text)
-{
-    return strstr(output, text) != NULL;
-}
-
-/* stdout must be one JSON object. */
-static json_t *shell_json(const char *command)
-{
-    ENSURE(shell(command) == 0);
-    json_error_t problem;
-    json_t *object = json_loads(output, 0, &problem);
-    if (!object) test_fail(__FILE__, __LINE__, "%s gave no JSON: %s", command, problem.text);
-    return object;
-}
 
 static void write_clip(const char *name, int n, double fps)
 {

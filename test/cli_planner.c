@@ -1,28 +1,15 @@
 /* The planner's commands: train, evaluate, plan, on motions of the repository. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/json.h"
-#include "test.h"
+#include "shell.h"
 
 #define SMALL                                                                                                \
     "--planner.width=32 --planner.depth=1 --planner.batch=16 --planner.warmup=5 --planner.rate=3e-3 "
 
-static char out[1 << 16];
-
-static json_t *run_json(const char *line)
-{
-    int code = test_shell(out, sizeof out, line);
-    if (code != 0) test_fail(__FILE__, __LINE__, "exit %d: %.400s", code, out);
-    json_t *j = json_loads(out, 0, NULL);
-    if (!j) test_fail(__FILE__, __LINE__, "not JSON: %.400s", out);
-    return j;
-}
-
 static void train_small(void)
 {
-    json_t *j = run_json("$HERACLES train planner motions/wave.safetensors motions/floor.safetensors -o "
-                         "$T/p.safetensors " SMALL "--planner.steps=30 --log-every 10 --json --quiet");
+    json_t *j = shell_json("$HERACLES train planner motions/wave.safetensors motions/floor.safetensors -o "
+                           "$T/p.safetensors " SMALL "--planner.steps=30 --log-every 10 --json --quiet");
     bool complete = json_is_true(json_object_get(j, "complete"));
     json_decref(j);
     ENSURE(complete);
@@ -31,35 +18,33 @@ static void train_small(void)
 static void test_train_and_log(void)
 {
     train_small();
-    ENSURE(test_shell(out, sizeof out, "wc -l < $T/p.safetensors.log.jsonl") == 0 && atoi(out) == 3);
-    ENSURE(test_shell(out, sizeof out, "head -1 $T/p.safetensors.log.jsonl") == 0);
-    json_t *j = json_loads(out, 0, NULL);
+    ENSURE(shell("wc -l < $T/p.safetensors.log.jsonl") == 0 && atoi(shell_output) == 3);
+    ENSURE(shell("head -1 $T/p.safetensors.log.jsonl") == 0);
+    json_t *j = json_loads(shell_output, 0, NULL);
     double step = json_number_value(json_object_get(j, "step")),
            loss = json_number_value(json_object_get(j, "loss"));
     json_decref(j);
     ENSURE(step == 10 && loss > 0);
-    ENSURE(test_shell(out, sizeof out, "test -s $T/p.safetensors && test -s $T/p.safetensors.checkpoint") ==
-           0);
+    ENSURE(shell("test -s $T/p.safetensors && test -s $T/p.safetensors.checkpoint") == 0);
 }
 
 /* 30 steps at once, and 10 and 20 more after a stop, are the same file. */
 static void test_resume(void)
 {
     train_small();
-    ENSURE(test_shell(out, sizeof out,
-                      "set -e; files='motions/wave.safetensors motions/floor.safetensors'\n"
-                      "$HERACLES train planner $files -o $T/r.safetensors " SMALL
-                      "--planner.steps=30 --minutes 0 --quiet\n"
-                      "$HERACLES train planner $files -o $T/r.safetensors " SMALL
-                      "--planner.steps=30 --resume --quiet\n"
-                      "cmp $T/p.safetensors $T/r.safetensors") == 0);
+    ENSURE(shell("set -e; files='motions/wave.safetensors motions/floor.safetensors'\n"
+                 "$HERACLES train planner $files -o $T/r.safetensors " SMALL
+                 "--planner.steps=30 --minutes 0 --quiet\n"
+                 "$HERACLES train planner $files -o $T/r.safetensors " SMALL
+                 "--planner.steps=30 --resume --quiet\n"
+                 "cmp $T/p.safetensors $T/r.safetensors") == 0);
 }
 
 static void test_evaluate(void)
 {
     train_small();
-    json_t *j = run_json("$HERACLES eval planner --model $T/p.safetensors motions/wave.safetensors "
-                         "motions/floor.safetensors --starts 24 --json --quiet");
+    json_t *j = shell_json("$HERACLES eval planner --model $T/p.safetensors motions/wave.safetensors "
+                           "motions/floor.safetensors --starts 24 --json --quiet");
     json_t *distances = json_object_get(j, "distances");
     bool complete = json_array_size(distances) == 4;
     for (size_t i = 0; i < json_array_size(distances); i++) {
@@ -81,14 +66,13 @@ static void test_plan(void)
 {
     train_small();
     json_t *j =
-        run_json("$HERACLES plan --model $T/p.safetensors --state motions/floor.safetensors@-1 --json");
+        shell_json("$HERACLES plan --model $T/p.safetensors --state motions/floor.safetensors@-1 --json");
     size_t frames = json_array_size(json_object_get(j, "qpos"));
     json_decref(j);
     ENSURE(frames == 11);
-    ENSURE(test_shell(out, sizeof out,
-                      "$HERACLES plan --model $T/p.safetensors --state motions/wave.safetensors@0 --target "
-                      "motions/wave.safetensors@100 --chain 0.4 -o $T/c.safetensors && $HERACLES motion info "
-                      "$T/c.safetensors --json >/dev/null") == 0);
+    ENSURE(shell("$HERACLES plan --model $T/p.safetensors --state motions/wave.safetensors@0 --target "
+                 "motions/wave.safetensors@100 --chain 0.4 -o $T/c.safetensors && $HERACLES motion info "
+                 "$T/c.safetensors --json >/dev/null") == 0);
 }
 
 static void test_bad_input(void)
@@ -107,21 +91,20 @@ static void test_bad_input(void)
         {"$HERACLES eval planner motions/wave.safetensors", "--model is missing", 2},
     };
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
-        int code = test_shell(out, sizeof out, BAD[i].line);
-        if (code != BAD[i].code || !strstr(out, BAD[i].words))
-            test_fail(__FILE__, __LINE__, "%s: exit %d: %.300s", BAD[i].line, code, out);
+        int code = shell(BAD[i].line);
+        if (code != BAD[i].code || !strstr(shell_output, BAD[i].words))
+            test_fail(__FILE__, __LINE__, "%s: exit %d: %.300s", BAD[i].line, code, shell_output);
     }
-    ENSURE(test_shell(NULL, 0, "test -e $T/x.safetensors") == 1);
+    ENSURE(shell("test -e $T/x.safetensors") == 1);
     train_small();
-    ENSURE(test_shell(out, sizeof out,
-                      "$HERACLES plan --model $T/p.safetensors --state motions/wave.safetensors@9999") == 1);
-    ENSURE(strstr(out, "frame 9999, expected 0 to 400"));
+    ENSURE(shell("$HERACLES plan --model $T/p.safetensors --state motions/wave.safetensors@9999") == 1);
+    ENSURE(strstr(shell_output, "frame 9999, expected 0 to 400"));
 }
 
 static void test_bench(void)
 {
     train_small();
-    json_t *j = run_json("$HERACLES bench plan --model $T/p.safetensors --plans 20 --json --quiet");
+    json_t *j = shell_json("$HERACLES bench plan --model $T/p.safetensors --plans 20 --json --quiet");
     json_t *one = json_object_get(j, "bf16_1");
     double p50 = json_number_value(json_object_get(one, "p50_ms")),
            max = json_number_value(json_object_get(one, "max_ms"));
@@ -135,7 +118,7 @@ static void test_bench(void)
 static void test_export(void)
 {
     train_small();
-    json_t *j = run_json("$HERACLES export $T/p.safetensors -o $T/p.onnx --json");
+    json_t *j = shell_json("$HERACLES export $T/p.safetensors -o $T/p.onnx --json");
     bool complete = json_array_size(json_object_get(j, "example_v")) == 8 * 38;
     json_decref(j);
     ENSURE(complete);
@@ -144,19 +127,16 @@ static void test_export(void)
             NULL, 0,
             "grep -qa velocity_field $T/p.onnx && grep -qa residual_std $T/p.onnx && grep -qa Softmax $T/p.onnx") ==
         0);
-    ENSURE(test_shell(out, sizeof out, "$HERACLES export $T/p.safetensors -o $T/p.txt") == 2);
-    ENSURE(test_shell(out, sizeof out,
-                      "$HERACLES export motions/wave.safetensors -o $T/q.onnx; test ! -e $T/q.onnx") == 0);
+    ENSURE(shell("$HERACLES export $T/p.safetensors -o $T/p.txt") == 2);
+    ENSURE(shell("$HERACLES export motions/wave.safetensors -o $T/q.onnx; test ! -e $T/q.onnx") == 0);
 }
 
 static void test_interrupt_saves(void)
 {
-    int code =
-        test_shell(out, sizeof out,
-                   "timeout --preserve-status -s INT 3 $HERACLES train planner motions/wave.safetensors -o "
-                   "$T/i.safetensors " SMALL "--planner.steps=1000000 --quiet");
-    ENSURE(code == 130 && strstr(out, "--resume goes on from here"));
-    ENSURE(test_shell(NULL, 0, "test -s $T/i.safetensors && test -s $T/i.safetensors.checkpoint") == 0);
+    int code = shell("timeout --preserve-status -s INT 3 $HERACLES train planner motions/wave.safetensors -o "
+                     "$T/i.safetensors " SMALL "--planner.steps=1000000 --quiet");
+    ENSURE(code == 130 && strstr(shell_output, "--resume goes on from here"));
+    ENSURE(shell("test -s $T/i.safetensors && test -s $T/i.safetensors.checkpoint") == 0);
 }
 
 TEST_TABLE({"cli_planner.train_and_log", test_train_and_log}, {"cli_planner.resume", test_resume},
