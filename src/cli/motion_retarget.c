@@ -122,8 +122,7 @@ static int show(const batch *b)
     double *scratch = calloc((size_t)b->n, sizeof *scratch);
     if (!scratch) abort();
     json_t *clips = json_array();
-    if (!b->a->json) quality_row_head();
-    for (int i = 0; i < b->n; i++) {
+    for (int i = 0, rows = 0; i < b->n; i++) {
         const job *j = &b->jobs[i];
         if (b->a->json) json_array_append_new(clips, report_json(j));
         work_seconds += j->seconds;
@@ -135,6 +134,7 @@ static int show(const batch *b)
         }
         motion += j->q.seconds;
         const char *slash = strrchr(j->out, '/');
+        if (!b->a->json && rows++ == 0) quality_row_head();
         if (!b->a->json) quality_row(slash ? slash + 1 : j->out, &j->q);
     }
     double key = median_key_error(b, scratch), speed = work_seconds > 0 ? motion / work_seconds : 0;
@@ -144,10 +144,11 @@ static int show(const batch *b)
                            "key_point_error_median_m", json_number(key), "times_real_time", speed));
     else {
         json_decref(clips);
-        printf(
-            "%d of %d clips, %.1f s of motion, median key-point error %.1f cm, %.0f times real time on one "
-            "core\n",
-            b->n - failed, b->n, motion, 100 * key, speed);
+        if (failed < b->n)
+            printf(
+                "%d of %d clips, %.1f s of motion, median key-point error %.1f cm, %.0f times real time on one "
+                "core\n",
+                b->n - failed, b->n, motion, 100 * key, speed);
     }
     return cli_interrupted() ? EXIT_INTERRUPTED : failed ? EXIT_FAILED : EXIT_DONE;
 }
