@@ -60,8 +60,8 @@ fuzz-run: $(foreach f,$(FUZZ),$(BUILD)/fuzz-$(word 1,$(subst :, ,$(f))))
 	    $(BUILD)/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -verbosity=0 \
 	        -print_final_stats=1 -artifact_prefix=$(BUILD)/found-$$name- $(BUILD)/corpus-$$name; done
 .SECONDARY: $(call objects,$(wildcard test/fuzz/*.c))
-$(BUILD)/fuzz-%: $(BUILD)/test/fuzz/%.o $(call objects,$(call sources,motion)) $(LIB_OBJ)
-	$(CC) $(FLAGS) -fsanitize=fuzzer $^ -o $@ -lzip -ljansson -lm
+$(BUILD)/fuzz-%: $(BUILD)/test/fuzz/%.o $(call objects,$(call sources,motion) $(wildcard src/motion/*.S)) $(LIB_OBJ)
+	$Q$(CC) $(FLAGS) -fsanitize=fuzzer $^ -o $@ -lzip -ljansson -lm
 
 bench: all
 	$(BUILD)/heracles bench sim
