@@ -83,6 +83,17 @@ static void test_robot_json(void)
     ENSURE(right);
 }
 
+static void test_files_json(void)
+{
+    json_t *j = shell_json("$HERACLES motion sheet motions/wave.safetensors -o $T/s.svg --json 2>/dev/null");
+    bool named = json_is_string(json_object_get(j, "file"));
+    json_decref(j);
+    j = shell_json("$HERACLES robot --mjcf --json");
+    bool written = json_string_length(json_object_get(j, "mjcf")) > 10000;
+    json_decref(j);
+    ENSURE(named && written);
+}
+
 static void test_bench_json(void)
 {
     json_t *j = shell_json("$HERACLES bench sim --seconds 0.2 --json --quiet");
@@ -121,5 +132,6 @@ static void test_interrupt(void)
 TEST_TABLE({"cli.interrupt", test_interrupt}, {"cli.help_on_one_screen", test_help_on_one_screen},
            {"cli.every_command_explains_itself", test_every_command_explains_itself},
            {"cli.usage_errors", test_usage_errors}, {"cli.config_file", test_config_file},
-           {"cli.robot_json", test_robot_json}, {"cli.bench_json", test_bench_json}, {"cli.demo", test_demo},
+           {"cli.robot_json", test_robot_json}, {"cli.files_json", test_files_json},
+           {"cli.bench_json", test_bench_json}, {"cli.demo", test_demo},
            {"cli.closed_stdout", test_closed_stdout})

@@ -38,6 +38,7 @@ static int run_sheet(const args *a)
     if (skeleton && skeleton_map_load(&map, skeleton, &err) < 0) return cli_fail(&err);
     sheet_options options = {(int)poses, (int)columns, from * M_PI / 180};
     if (make_sheet(a, &options, skeleton ? &map : NULL, out, &err) < 0) return cli_fail(&err);
+    if (a->json) return cli_json(json_pack("{s:s}", "file", out));
     cli_note(a, "%s", out);
     return EXIT_DONE;
 }

@@ -29,7 +29,10 @@ static int print_mjcf(const args *a)
     text xml = {0};
     mjcf_write(&xml, &options);
     bool complete = text_ok(&xml);
-    if (complete) fwrite(xml.data, 1, xml.size, stdout);
+    if (complete && a->json)
+        cli_json(json_pack("{s:s}", "mjcf", xml.data));
+    else if (complete)
+        fwrite(xml.data, 1, xml.size, stdout);
     text_free(&xml);
     return complete ? EXIT_DONE : cli_fail(&(hrc_error){"g1.xml: out of memory"});
 }
