@@ -225,16 +225,15 @@ typedef struct {
     const double *targets;
 } batch;
 
-static void step_range(void *ctx, int begin, int end, int worker)
+static void step_item(void *ctx, int i, int worker)
 {
     const batch *b = ctx;
-    for (int i = begin; i < end; i++)
-        sim_step_one(b->s, &b->worlds[i], b->targets + (size_t)i * HRC_JOINTS, worker);
+    sim_step_one(b->s, &b->worlds[i], b->targets + (size_t)i * HRC_JOINTS, worker);
 }
 
 void sim_step(sim *s, sim_world *worlds, const double *targets, int n)
 {
-    pool_ranges(s->threads, n, step_range, &(batch){s, worlds, targets});
+    pool_items(s->threads, n, step_item, &(batch){s, worlds, targets});
 }
 
 void sim_push(sim_world *w, const double lin[3], const double ang[3])
