@@ -97,6 +97,11 @@ static void test_bad_input(void)
     }
     ENSURE(shell("test -e $T/x.safetensors") == 1);
     train_small();
+    ENSURE(
+        shell(
+            "$HERACLES corpus build motions/wave.safetensors -o $T/all.safetensors && $HERACLES eval planner "
+            "--model $T/p.safetensors --corpus $T/all.safetensors --quiet") == 1);
+    ENSURE(says("holds no clip out from training"));
     ENSURE(shell("$HERACLES plan --model $T/p.safetensors --state motions/wave.safetensors@9999") == 1);
     ENSURE(strstr(shell_output, "frame 9999, expected 0 to 400"));
 }

@@ -163,6 +163,9 @@ static int report(const session *s)
                            s->checkpoint, "log", s->log_path, "step", (json_int_t)step, "complete", complete,
                            "heldout", json_number(s->heldout_loss), "parameters",
                            (json_int_t)planner_trainer_parameters(s->trainer)));
+    else if (!s->heldout)
+        printf("%s: step %lld of %d, nothing held out to judge by%s\n", s->out, (long long)step,
+               s->a->cfg.planner_steps, complete ? "" : "; --resume goes on from here");
     else
         printf("%s: step %lld of %d, held-out loss %.4f%s\n", s->out, (long long)step,
                s->a->cfg.planner_steps, s->heldout_loss, complete ? "" : "; --resume goes on from here");

@@ -370,6 +370,9 @@ hrc_status planner_evaluate(planner_report *out, const plan_model *m, const plan
                             const clip *clips, int nclips, int starts, uint64_t seed, pool *threads,
                             void (*progress)(void *, double), void *ctx, hrc_error *err)
 {
+    if (nclips == 0)
+        return fail(err, HRC_EINVAL,
+                    "eval planner: the corpus holds no clip out from training, expected at least one");
     const int n = pool_threads(threads);
     job j = {.clips = clips, .nclips = nclips, .starts = starts, .seed = seed};
     j.has_position = plan_has_position(plan_model_dims(m));

@@ -400,8 +400,3 @@ NN_FN void field_pass_free(field_pass *s)
     arena_free(&s->memory);
     free(s);
 }
-
-NN_FN size_t field_pass_bytes(const field_pass *s)
-{
-    return s->memory.bytes;
-}

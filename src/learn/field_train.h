@@ -26,7 +26,6 @@ typedef struct field_pass field_pass;
 NN_FN hrc_status field_pass_create(field_pass **out, const field *f, const nn_ops *ops, pool *p, int batch,
                                    hrc_error *err);
 NN_FN void field_pass_free(field_pass *s); /* NULL is fine */
-NN_FN size_t field_pass_bytes(const field_pass *s);
 
 /* v (n,T,D); valid until the next call. x, t and cond of the batch are used. */
 NN_FN const real *field_forward(field_pass *s, const real *params, const field_batch *b);

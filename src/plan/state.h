@@ -12,8 +12,6 @@
 #define PLAN_D_MAX 38
 #define PLAN_D_BLIND 35 /* without root position */
 
-enum { PLAN_JOINTS = 0 }; /* the joints come first in both layouts */
-
 typedef struct {
     float x, y;   /* origin, m */
     float yaw[4]; /* heading as a rotation about the vertical */
