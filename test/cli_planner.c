@@ -138,8 +138,9 @@ static void test_export(void)
 
 static void test_interrupt_saves(void)
 {
-    int code = shell("timeout --preserve-status -s INT 3 $HERACLES train planner motions/wave.safetensors -o "
-                     "$T/i.safetensors " SMALL "--planner.steps=1000000 --quiet");
+    int code = shell(
+        "timeout --foreground --preserve-status -s INT 3 $HERACLES train planner motions/wave.safetensors -o "
+        "$T/i.safetensors " SMALL "--planner.steps=1000000 --quiet");
     ENSURE(code == 130 && strstr(shell_output, "--resume goes on from here"));
     ENSURE(shell("test -s $T/i.safetensors && test -s $T/i.safetensors.checkpoint") == 0);
 }
