@@ -99,6 +99,11 @@ const float *tracker_token(const tracker *t)
     return t->inputs;
 }
 
+const int32_t *tracker_index(const tracker *t)
+{
+    return t->index;
+}
+
 /* ---- The recorded pair ---- */
 
 static hrc_status verify(const track_model *m, hrc_error *err)

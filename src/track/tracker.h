@@ -20,8 +20,9 @@ void tracker_step(tracker *t, double target[HRC_JOINTS], const g1_state *s,
 /* The network alone: raw observations, proprio (930) and window (410), to the mean action. */
 void tracker_infer(tracker *t, float action[HRC_JOINTS], const float *proprio, const float *window);
 
-const float *tracker_action(const tracker *t); /* (29) of the last step */
-const float *tracker_token(const tracker *t);  /* (d) */
+const float *tracker_action(const tracker *t);  /* (29) of the last step */
+const float *tracker_token(const tracker *t);   /* (d) */
+const int32_t *tracker_index(const tracker *t); /* (quant_indices): which value each number of it takes */
 
 /* Load a model and replay its recorded pair. */
 hrc_status tracker_load(track_model *m, const char *path, hrc_error *err);
