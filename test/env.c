@@ -389,6 +389,51 @@ static void test_bench(void)
     ENSURE(strstr(said, "nothing.safetensors"));
 }
 
-TEST_TABLE({"env.bench", test_bench}, {"env.rewards", test_rewards}, {"env.terminations", test_terminations},
-           {"env.time_out", test_time_out}, {"env.observations", test_observations},
-           {"env.threads", test_threads}, {"env.mirror", test_mirror}, {"env.diagnosis", test_diagnosis})
+/* ---- Checkpoints ---- */
+
+static void wander(bed *b, rng *r, int steps)
+{
+    float actions[WORLDS * HRC_JOINTS];
+    env_arrays out = arrays(b);
+    for (int s = 0; s < steps; s++) {
+        for (int i = 0; i < COUNT(actions); i++) actions[i] = 2 * rng_normal(r);
+        env_step(b->e, actions, &out);
+    }
+}
+
+/* Another environment, given the state of the first, goes on as the first does. */
+static void test_checkpoint(void)
+{
+    static bed b, c;
+    static state_list l;
+    hrc_error err;
+    config cfg = config_default();
+    bed_make(&b, cfg, 2, NULL);
+    bed_make(&c, cfg, 1, NULL);
+    env_arrays out = arrays(&b), other = arrays(&c);
+    rng r = rng_make(8, 0);
+    env_reset(b.e, &out);
+    wander(&b, &r, 60);
+    env_state(b.e, &l, "env.");
+    ENSURE_OK(state_save(&l, test_path("env.checkpoint"), NULL, 0, &err));
+    rng later = r;
+    wander(&b, &r, 60);
+    env_reset(c.e, &other);
+    l.n = 0;
+    env_state(c.e, &l, "env.");
+    ENSURE_OK(state_load(&l, test_path("env.checkpoint"), NULL, 0, &err));
+    wander(&c, &later, 60);
+    ENSURE(env_count(b.e).episodes > 2 * WORLDS);
+    ENSURE(memcmp(b.proprio, c.proprio, sizeof b.proprio) == 0);
+    ENSURE(memcmp(b.window, c.window, sizeof b.window) == 0);
+    ENSURE(memcmp(b.critic, c.critic, sizeof b.critic) == 0);
+    ENSURE(env_count(b.e).episodes == env_count(c.e).episodes &&
+           env_count(b.e).score == env_count(c.e).score);
+    bed_free(&b);
+    bed_free(&c);
+}
+
+TEST_TABLE({"env.checkpoint", test_checkpoint}, {"env.bench", test_bench}, {"env.rewards", test_rewards},
+           {"env.terminations", test_terminations}, {"env.time_out", test_time_out},
+           {"env.observations", test_observations}, {"env.threads", test_threads},
+           {"env.mirror", test_mirror}, {"env.diagnosis", test_diagnosis})

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 static volatile sig_atomic_t interrupted, saves_first;
 
@@ -30,9 +31,7 @@ bool cli_interrupted(void)
 
 double now_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return clock_s();
 }
 
 int cli_fail(const hrc_error *err)

@@ -225,74 +225,44 @@ const float *planner_trainer_averaged(const planner_trainer *t)
 /* What must be equal for a resumed run to be the same run, as text. */
 typedef struct {
     char seed[24], data[24], count[24], batch[16];
+    tensor_meta meta[5];
 } identity;
 
-static identity identity_of(const planner_trainer *t)
+static void identify(identity *id, const planner_trainer *t)
 {
-    identity id;
-    snprintf(id.seed, sizeof id.seed, "%" PRIu64, t->seed);
-    snprintf(id.data, sizeof id.data, "%016" PRIx64, tuples_digest(t->train));
-    snprintf(id.count, sizeof id.count, "%zu", t->net.layout.count);
-    snprintf(id.batch, sizeof id.batch, "%d", t->batch);
-    return id;
-}
-
-hrc_status planner_checkpoint_save(const planner_trainer *t, const char *path, hrc_error *err)
-{
-    const int64_t n = (int64_t)t->net.layout.count;
-    identity id = identity_of(t);
-    const tensor tensors[] = {
-        {"params", DT_F32, 1, {n}, n, t->params},
-        {"moment1", DT_F32, 1, {n}, n, t->optimiser.m},
-        {"moment2", DT_F32, 1, {n}, n, t->optimiser.v},
-        {"averaged", DT_F32, 1, {n}, n, t->optimiser.averaged},
-        {"step", DT_I64, 1, {1}, 1, &t->optimiser.step},
-    };
+    snprintf(id->seed, sizeof id->seed, "%" PRIu64, t->seed);
+    snprintf(id->data, sizeof id->data, "%016" PRIx64, tuples_digest(t->train));
+    snprintf(id->count, sizeof id->count, "%zu", t->net.layout.count);
+    snprintf(id->batch, sizeof id->batch, "%d", t->batch);
     const tensor_meta meta[] = {{"format", "heracles-planner-checkpoint"},
-                                {"seed", id.seed},
-                                {"data", id.data},
-                                {"parameters", id.count},
-                                {"batch", id.batch}};
-    return tensorfile_write(path, tensors, COUNT(tensors), meta, COUNT(meta), err);
+                                {"seed", id->seed},
+                                {"data", id->data},
+                                {"parameters", id->count},
+                                {"batch", id->batch}};
+    memcpy(id->meta, meta, sizeof meta);
 }
 
-static hrc_status check_identity(const tensorfile *file, const planner_trainer *t, hrc_error *err)
+static void list_state(planner_trainer *t, state_list *l)
 {
-    identity id = identity_of(t);
-    const char *const expected[][2] = {{"format", "heracles-planner-checkpoint"},
-                                       {"seed", id.seed},
-                                       {"data", id.data},
-                                       {"parameters", id.count},
-                                       {"batch", id.batch}};
-    for (int i = 0; i < COUNT(expected); i++) {
-        const char *found = tensorfile_meta(file, expected[i][0]);
-        if (!found || strcmp(found, expected[i][1]))
-            return fail(err, HRC_EFORMAT, "%s: %s is %.60s, this run has %s", file->path, expected[i][0],
-                        found ? found : "missing", expected[i][1]);
-    }
-    return HRC_OK;
+    l->n = 0;
+    state_add(l, "", "params", DT_F32, t->params, t->net.layout.count);
+    adam_state(&t->optimiser, l, "");
 }
 
-static hrc_status read_checkpoint(planner_trainer *t, const tensorfile *file, hrc_error *err)
+hrc_status planner_checkpoint_save(planner_trainer *t, const char *path, hrc_error *err)
 {
-    const int64_t n = (int64_t)t->net.layout.count, one = 1;
-    const char *const names[] = {"params", "moment1", "moment2", "averaged"};
-    float *const blocks[] = {t->params, t->optimiser.m, t->optimiser.v, t->optimiser.averaged};
-    const tensor *found[COUNT(names)], *step;
-    TRY(check_identity(file, t, err));
-    for (int i = 0; i < COUNT(names); i++)
-        TRY(tensorfile_need(file, names[i], DT_F32, 1, &n, &found[i], err));
-    TRY(tensorfile_need(file, "step", DT_I64, 1, &one, &step, err));
-    for (int i = 0; i < COUNT(names); i++) memcpy(blocks[i], found[i]->data, sizeof(float) * (size_t)n);
-    memcpy(&t->optimiser.step, step->data, sizeof t->optimiser.step);
-    return HRC_OK;
+    state_list l;
+    identity id;
+    list_state(t, &l);
+    identify(&id, t);
+    return state_save(&l, path, id.meta, COUNT(id.meta), err);
 }
 
 hrc_status planner_checkpoint_load(planner_trainer *t, const char *path, hrc_error *err)
 {
-    tensorfile file;
-    TRY(tensorfile_open(&file, path, err));
-    hrc_status status = read_checkpoint(t, &file, err);
-    tensorfile_close(&file);
-    return status;
+    state_list l;
+    identity id;
+    list_state(t, &l);
+    identify(&id, t);
+    return state_load(&l, path, id.meta, COUNT(id.meta), err);
 }

@@ -39,7 +39,7 @@ const float *planner_trainer_averaged(const planner_trainer *t); /* the weights 
 
 /* Everything a resumed run needs, in one file. Resuming refuses other data, another network or seed, and says
  * which entry differs. */
-hrc_status planner_checkpoint_save(const planner_trainer *t, const char *path, hrc_error *err);
+hrc_status planner_checkpoint_save(planner_trainer *t, const char *path, hrc_error *err);
 hrc_status planner_checkpoint_load(planner_trainer *t, const char *path, hrc_error *err);
 
 #endif

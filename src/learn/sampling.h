@@ -38,6 +38,8 @@ void sampling_refresh(sampling *s);
 void sampling_draw(const sampling *s, rng *r, int *which, int *frame);
 void sampling_ended(sampling *s, const env_episode *e);
 
+void sampling_state(sampling *s, state_list *l, const char *prefix);
+
 double sampling_entropy(const sampling *s); /* as a share of the highest */
 
 /* For env_create; the sampling is borrowed. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/pool.h"
+#include "base/state.h"
 #include "nn/ops.h"
 
 typedef struct {
@@ -35,5 +36,10 @@ NN_FN double adam_rate(const adam_options *o, int64_t step);
 
 /* One step. Returns the gradient's norm before clipping; when it is not finite nothing has changed. */
 NN_FN double adam_step(adam *a, const nn_ops *ops, pool *p, real *params, const real *grads);
+
+#ifndef NN_DOUBLE
+/* Both moments, the averaged weights and the steps taken. */
+void adam_state(adam *a, state_list *l, const char *prefix);
+#endif
 
 #endif

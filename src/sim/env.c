@@ -283,6 +283,15 @@ const sim_world *env_world(const env *e, int world)
     return &e->worlds[world].sim;
 }
 
+void env_state(env *e, state_list *l, const char *prefix)
+{
+    const size_t clips = (size_t)e->refs->n;
+    state_add(l, prefix, "worlds", DT_U8, e->worlds, sizeof *e->worlds * (size_t)e->n);
+    state_add(l, prefix, "counts", DT_U8, &e->counts, sizeof e->counts);
+    state_add(l, prefix, "clip_episodes", DT_I64, e->clip_episodes, clips);
+    state_add(l, prefix, "clip_failures", DT_I64, e->clip_failures, clips);
+}
+
 /* ---- Diagnosis ---- */
 
 env_counts env_count(const env *e)

@@ -10,6 +10,7 @@
 #define HRC_SIM_ENV_H
 
 #include "base/rng.h"
+#include "base/state.h"
 #include "base/text.h"
 #include "sim/reward.h"
 #include "track/observe.h"
@@ -63,6 +64,10 @@ typedef struct {
 
 const env_after *env_last(const env *e, int world);
 const sim_world *env_world(const env *e, int world); /* as the next step will find it */
+
+/* Everything that the steps to come depend on, and the counts. Worlds are stored as this build lays them out:
+ * another build may refuse them. */
+void env_state(env *e, state_list *l, const char *prefix);
 
 /* ---- Diagnosis ---- */
 

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "sim/model.h"
 
 #define BODY(link) ((link) + 1) /* MuJoCo's body 0 is the world */
@@ -182,13 +182,6 @@ static bool went_bad(const mjData *d)
     return false;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 double sim_mujoco_s(const sim *s)
 {
     double sum = 0;
@@ -204,9 +197,9 @@ void sim_step_one(sim *s, sim_world *w, const double target[HRC_JOINTS], int wor
     if (w->want_contact) memset(w->contact, 0, sizeof w->contact);
     for (int i = 0; i < s->substeps; i++) {
         worker_actuate(s, k, w, target);
-        double start = now();
+        double start = clock_s();
         mj_step(k->model, k->data);
-        k->mujoco_s += now() - start;
+        k->mujoco_s += clock_s() - start;
         if (w->want_contact) gather_contacts(k, w);
     }
     if (went_bad(k->data)) {

@@ -2,21 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/rng.h"
 #include "sim/model.h"
 
 #define WORLDS 64
 #define BLOCK 100 /* control steps timed at once in the comparison with mj_step */
 #define MAX_ROUNDS 400
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Small random targets about the default pose: the robot stumbles, with one or two feet on the floor. */
 static void draw_targets(double *targets, int n, rng *r)
@@ -50,9 +43,9 @@ static void compare_block(sim *s, const double *targets, double *controls, doubl
     sim_worker *k = &s->workers[0];
     sim_world w = {0};
     stand(s, &w);
-    double start = now();
+    double start = clock_s();
     for (int i = 0; i < BLOCK; i++) sim_step_one(s, &w, targets + i * HRC_JOINTS, 0);
-    *sim_s = now() - start;
+    *sim_s = clock_s() - start;
 
     /* The torques, recorded outside the timed loops. */
     stand(s, &w);
@@ -66,12 +59,12 @@ static void compare_block(sim *s, const double *targets, double *controls, doubl
 
     stand(s, &w);
     worker_load(s, k, &w);
-    start = now();
+    start = clock_s();
     for (int i = 0; i < BLOCK * s->substeps; i++) {
         memcpy(k->data->ctrl, controls + (size_t)i * HRC_JOINTS, sizeof(double) * HRC_JOINTS);
         mj_step(k->model, k->data);
     }
-    *bare_s = now() - start;
+    *bare_s = clock_s() - start;
 }
 
 static void measure_bare(sim *s, double seconds, sim_speed *out, double *controls)
@@ -79,7 +72,7 @@ static void measure_bare(sim *s, double seconds, sim_speed *out, double *control
     static double targets[BLOCK * HRC_JOINTS], share[MAX_ROUNDS], sim_us[MAX_ROUNDS], bare_us[MAX_ROUNDS];
     rng r = rng_make(1, 0);
     int n = 0;
-    for (double start = now(); n < MAX_ROUNDS && (n < 3 || now() - start < seconds); n++) {
+    for (double start = clock_s(); n < MAX_ROUNDS && (n < 3 || clock_s() - start < seconds); n++) {
         double sim_s, bare_s;
         draw_targets(targets, BLOCK, &r);
         compare_block(s, targets, controls, &sim_s, &bare_s);
@@ -96,9 +89,9 @@ static void measure_bare(sim *s, double seconds, sim_speed *out, double *control
 static double time_worlds(sim *s, sim_world *worlds, const double *targets)
 {
     for (int i = 0; i < WORLDS; i++) stand(s, &worlds[i]);
-    double start = now();
+    double start = clock_s();
     for (int i = 0; i < 10; i++) sim_step(s, worlds, targets, WORLDS);
-    return now() - start;
+    return clock_s() - start;
 }
 
 static void measure_threads(sim *one, sim *all, double seconds, sim_speed *out, sim_world *worlds)
@@ -106,7 +99,7 @@ static void measure_threads(sim *one, sim *all, double seconds, sim_speed *out, 
     static double targets[WORLDS * HRC_JOINTS], ratio[MAX_ROUNDS], first[MAX_ROUNDS], second[MAX_ROUNDS];
     rng r = rng_make(2, 0);
     int n = 0;
-    for (double start = now(); n < MAX_ROUNDS && (n < 3 || now() - start < seconds); n++) {
+    for (double start = clock_s(); n < MAX_ROUNDS && (n < 3 || clock_s() - start < seconds); n++) {
         draw_targets(targets, WORLDS, &r);
         double t1 = time_worlds(one, worlds, targets), tn = time_worlds(all, worlds, targets);
         ratio[n] = t1 / tn;

@@ -62,6 +62,16 @@ float normal_variance(const normal *s, int i)
     return s->count > 0 ? (float)(s->m2[i] / s->count) : 1;
 }
 
+void normal_state(normal *s, state_list *l, const char *prefix)
+{
+    const size_t n = (size_t)s->n;
+    state_add(l, prefix, "count", DT_F64, &s->count, 1);
+    state_add(l, prefix, "mean", DT_F64, s->mean, n);
+    state_add(l, prefix, "m2", DT_F64, s->m2, n);
+    state_add(l, prefix, "shift", DT_F32, s->shift, n);
+    state_add(l, prefix, "scale", DT_F32, s->scale, n);
+}
+
 void normal_apply(const normal *s, float *y, const float *x, size_t rows)
 {
     for (size_t r = 0; r < rows; r++, x += s->n, y += s->n) {

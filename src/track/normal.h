@@ -5,7 +5,7 @@
 #define HRC_TRACK_NORMAL_H
 
 #include "base/arena.h"
-#include "base/status.h"
+#include "base/state.h"
 
 #define NORMAL_FLOOR 0.01f /* added to sigma: what hardly varies is not blown up */
 
@@ -25,6 +25,8 @@ void normal_update(normal *s, const float *x, size_t rows);
 /* From stored mean and variance. */
 void normal_set(normal *s, double count, const float *mean, const float *variance);
 float normal_variance(const normal *s, int i);
+
+void normal_state(normal *s, state_list *l, const char *prefix);
 
 /* y (rows, n) = normalised x; y may be x. */
 void normal_apply(const normal *s, float *y, const float *x, size_t rows);
