@@ -12,7 +12,7 @@ FLAGS    = -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -fopenmp-simd -ffp-contract=of
            -pthread $(WARN) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 
 # Debian packages: to build, to test, to format.
-PKG_BUILD = libmujoco-dev libopenblas-dev libjansson-dev libzip-dev libjs-three
+PKG_BUILD = libmujoco-dev libopenblas-dev libjansson-dev libzip-dev libjs-three cyclonedds-dev cyclonedds-tools
 PKG_TEST  = $(PKG_BUILD) chromium libpng-dev
 PKG_FUZZ  = $(PKG_BUILD) clang libclang-rt-14-dev
 
@@ -22,9 +22,9 @@ APP_DIRS  = motion sim learn eval deploy cli
 sources   = $(foreach d,$(1),$(wildcard src/$(d)/*.c))
 objects   = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)))
-APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(wildcard src/*/*.S))
+APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(wildcard src/*/*.S)) $(BUILD)/idl/g1.o
 TEST_OBJ  = $(call objects,$(wildcard test/*.c))
-APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lm
+APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lddsc -lm
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
 .PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets motions corpus \
@@ -67,17 +67,26 @@ bench: all
 	$(BUILD)/heracles bench sim
 
 # Packages: one stamp per set, so that nothing is asked of dpkg twice.
-$(BUILD)/.packages-build:
+$(BUILD)/.packages-build: Makefile
 	@tools/packages $(PKG_BUILD) && mkdir -p $(@D) && touch $@
-$(BUILD)/.packages-test:
+$(BUILD)/.packages-test: Makefile
 	@tools/packages $(PKG_TEST) && mkdir -p $(@D) && touch $@
-$(BUILD)/.packages-fuzz:
+$(BUILD)/.packages-fuzz: Makefile
 	@tools/packages $(PKG_FUZZ) && mkdir -p $(@D) && touch $@
 
 $(BUILD)/%.o: %.c | $(BUILD)/.packages-build
 	@mkdir -p $(@D)
 	@echo "  CC $<"
 	$Q$(CC) $(FLAGS) -MMD -MP -c $< -o $@
+# The messages of the robot: idlc writes the C code of src/deploy/g1.idl; only src/deploy and its tests see it.
+$(BUILD)/idl/g1.c: src/deploy/g1.idl | $(BUILD)/.packages-build
+	@mkdir -p $(@D)
+	$Qcd $(@D) && idlc -l c $(CURDIR)/$<
+$(BUILD)/idl/g1.o: $(BUILD)/idl/g1.c
+	$Q$(CC) $(FLAGS) -c $< -o $@
+IDL_USERS = $(call objects,$(wildcard src/deploy/wire*.c test/wire*.c))
+$(IDL_USERS): FLAGS += -I$(BUILD)/idl
+$(IDL_USERS): $(BUILD)/idl/g1.c
 $(BUILD)/%.o: %.S $(wildcard assets/* assets/*/*) | $(BUILD)/.packages-build
 	@mkdir -p $(@D)
 	$Q$(CC) -Iassets -I/usr/share/javascript/three -c $< -o $@

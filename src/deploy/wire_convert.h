@@ -1,0 +1,18 @@
+/* Inside src/deploy: between the wire's messages, made by idlc, and ours. */
+#ifndef HRC_DEPLOY_WIRE_CONVERT_H
+#define HRC_DEPLOY_WIRE_CONVERT_H
+
+#include "deploy/wire.h"
+#include "g1.h" /* build/idl/g1.h, from g1.idl */
+
+typedef unitree_hg_msg_dds__LowState_ hg_state;
+typedef unitree_hg_msg_dds__LowCmd_ hg_command;
+
+void hg_state_write(hg_state *out, const robot_state *s); /* with its sum */
+bool hg_state_crc_ok(const hg_state *m);
+void hg_state_read(robot_state *out, const hg_state *m);
+
+void hg_command_write(hg_command *out, const robot_command *c); /* with its sum */
+void hg_command_read(wire_order *out, const hg_command *m);
+
+#endif
