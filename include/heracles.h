@@ -4,10 +4,18 @@
  * Memory:    only load and create allocate.
  * Threads:   one object, one thread; what is const may be shared.
  * Errors:    >= 0 is success, < 0 is an error; then nothing has changed and hrc_error.text
- *            names the thing, the place, what was found and what was expected.
+ *            names the thing, the place, what was found and what was expected. hrc_error may be NULL.
  * Units:     SI, radians, quaternions w,x,y,z, int64 nanoseconds.
  *
- * The library needs libm and threads, never prints and never exits. */
+ * The library needs libm and threads, never prints and never exits.
+ *
+ * In short (examples/embed.c is a whole program):
+ *
+ *     hrc_model_load(&tracker, "models/tracker.safetensors", &err);
+ *     hrc_model_load(&planner, "models/planner.safetensors", &err);
+ *     hrc_controller_create(&c, tracker, planner, NULL, &err);
+ *     hrc_follow(c, &motion, 0, HRC_PLACE | HRC_WAIT, &err);
+ *     every 20 ms: hrc_control(c, &state, &target, &err);    PD torque: kp (q - angle) - kd speed */
 #ifndef HERACLES_H
 #define HERACLES_H
 
@@ -29,6 +37,7 @@ extern "C" {
 /* One list: enum, hrc_strerror and documentation derive from it. */
 #define HRC_STATUS_LIST(X)                                                                                   \
     X(OK, 0, "success")                                                                                      \
+    X(REFUSED, 1, "the guard refused the plan: use the reference itself")                                    \
     X(EINVAL, -1, "invalid argument")                                                                        \
     X(ENONFINITE, -2, "NaN or infinity in input")                                                            \
     X(EFILE, -3, "cannot read or write file")                                                                \
@@ -70,6 +79,160 @@ typedef struct {
 
 HRC_API const hrc_joint *hrc_robot_joints(void);     /* HRC_JOINTS entries */
 HRC_API int hrc_robot_joint_index(const char *name); /* -1 when there is none of that name */
+HRC_API void hrc_robot_stance(double qpos[HRC_NQ]);  /* knees bent, feet on the floor, at the origin */
+
+/* ---- What flows between the parts ---- */
+
+#define HRC_RATE_HZ 50  /* of references and control */
+#define HRC_WINDOW 10   /* frames of the reference that the tracker sees */
+#define HRC_KEYFRAMES 8 /* of a plan, evenly spaced over HRC_PLAN_S, the first being the state */
+#define HRC_PLAN_S 0.2
+
+/* The robot. The tracker needs no root position and no linear velocity; the planner needs the position, but
+ * for its variant of 35 numbers. */
+typedef struct {
+    double qpos[HRC_NQ], qvel[HRC_NV];
+} hrc_state;
+
+/* One instant of a reference. */
+typedef struct {
+    float qpos[HRC_NQ], qvel[HRC_NV];
+} hrc_frame;
+
+/* A reference at HRC_RATE_HZ. */
+typedef struct {
+    int n;
+    const float *qpos; /* (n, HRC_NQ) */
+    const float *qvel; /* (n, HRC_NV); hrc_velocities makes them */
+} hrc_motion;
+
+typedef struct {
+    float qpos[HRC_KEYFRAMES][HRC_NQ];
+} hrc_keyframes;
+
+/* For the PD law of every joint: torque = kp (q - angle) - kd speed, within the effort. */
+typedef struct {
+    double q[HRC_JOINTS], kp[HRC_JOINTS], kd[HRC_JOINTS];
+} hrc_target;
+
+/* qvel (n, HRC_NV) of poses (n, HRC_NQ) at HRC_RATE_HZ: central differences, one-sided at the ends. */
+HRC_API void hrc_velocities(float *qvel, const float *qpos, int n);
+
+/* ---- Models: files that were trained. Immutable; share them. ---- */
+
+typedef struct hrc_model hrc_model;
+typedef enum { HRC_TRACKER, HRC_PLANNER } hrc_kind;
+
+/* Refuses a file of another robot, layout or rate, and one that does not reproduce its recorded example. */
+HRC_API hrc_status hrc_model_load(hrc_model **out, const char *path, hrc_error *err);
+HRC_API void hrc_model_free(hrc_model *m); /* NULL is fine */
+HRC_API hrc_kind hrc_model_kind(const hrc_model *m);
+HRC_API const char *hrc_model_trained(const hrc_model *m); /* one sentence: data, method, steps */
+
+/* ---- The planner: from state and target frame to the next 0.2 s ---- */
+
+typedef struct hrc_planner hrc_planner;
+
+typedef struct {
+    uint64_t seed;
+    int steps;     /* of the flow's integration: 5 */
+    float t_start; /* where the warm start enters the flow: 0.9 */
+    int cold;      /* no warm start: from noise alone */
+    int bf16;      /* half the memory traffic, 2 to 3 digits */
+    int threads;   /* 1 */
+} hrc_plan_options;
+
+typedef enum {
+    HRC_FINE,
+    HRC_NOT_FINITE,
+    HRC_BEYOND_LIMITS,
+    HRC_DISCONTINUOUS,
+    HRC_TOO_FAST,
+    HRC_VERDICTS,
+} hrc_verdict;
+
+HRC_API hrc_plan_options hrc_plan_defaults(void);
+HRC_API const char *hrc_verdict_name(hrc_verdict verdict);
+HRC_API hrc_status hrc_planner_create(hrc_planner **out, const hrc_model *m, const hrc_plan_options *options,
+                                      hrc_error *err); /* options NULL: the defaults; the model is borrowed */
+HRC_API void hrc_planner_free(hrc_planner *p);         /* NULL is fine */
+
+/* HRC_REFUSED when the guard does not trust the plan; verdict (may be NULL) says why. */
+HRC_API hrc_status hrc_plan(hrc_planner *p, const hrc_state *now, const float target[HRC_NQ],
+                            hrc_keyframes *out, hrc_verdict *verdict, hrc_error *err);
+
+/* The dense reference t seconds after keyframe 0, a pure function. Beyond the last keyframe it goes straight
+ * on. */
+HRC_API void hrc_sample(const hrc_keyframes *k, double t, hrc_frame *out);
+
+/* ---- The tracker: from state and reference window to joint targets, 50 times a second ---- */
+
+typedef struct hrc_tracker hrc_tracker;
+
+HRC_API hrc_status hrc_tracker_create(hrc_tracker **out, const hrc_model *m, hrc_error *err);
+HRC_API void hrc_tracker_free(hrc_tracker *t);      /* NULL is fine */
+HRC_API void hrc_tracker_reset(hrc_tracker *t);     /* forget the history */
+HRC_API int hrc_tracker_lead(const hrc_tracker *t); /* frames from now to the first of the window */
+
+/* On error the target is safe: the last one's angles, no stiffness, damping only. */
+HRC_API hrc_status hrc_step(hrc_tracker *t, const hrc_state *now, const hrc_frame window[HRC_WINDOW],
+                            hrc_target *out, hrc_error *err);
+
+/* ---- The controller: the closed loop of both, with a reference to follow ---- */
+
+typedef struct hrc_controller hrc_controller;
+
+typedef struct {
+    hrc_plan_options plan;
+    int replan;     /* control steps between plans: 2 */
+    int look_ahead; /* frames from now to the planner's target: 10 */
+    double leash_m; /* a reference that gets farther away on the floor is pulled along; 0: never. 0.5 */
+    double wait_s;  /* longest wait for HRC_WAIT: 5 */
+} hrc_options;
+
+/* How a motion begins. */
+enum {
+    HRC_PLACE = 1, /* moved and turned on the floor to where the robot is; else it stays in its own world */
+    HRC_WAIT = 2,  /* with the planner: held at its first frame until the robot has come there */
+};
+
+/* What the last hrc_control did. */
+typedef struct {
+    int64_t step;                 /* control steps since create or reset */
+    int frame, frames;            /* of the motion, at the robot's time; how many it has */
+    int waiting;                  /* for the robot to reach the first frame */
+    int planned;                  /* the tracker was given a plan, not the reference */
+    int replanned;                /* the plan is of this step */
+    hrc_verdict verdict;          /* on the last plan */
+    hrc_frame reference;          /* at the robot's time, where it was placed */
+    hrc_keyframes plan;           /* the last one, if planned */
+    double plan_age_s;            /* since its keyframe 0 */
+    hrc_frame window[HRC_WINDOW]; /* what the tracker was given */
+    double gap_rad;               /* joints of the robot against the reference, L2 over 29 */
+    double rewrite_rad; /* joints of the window's first frame against the reference's own, likewise */
+    const float *token; /* (ntoken) of the tracker; valid until the next hrc_control */
+    int ntoken;
+    int64_t plans, verdicts[HRC_VERDICTS]; /* counted since create or reset */
+    double plan_ms;                        /* the last plan took */
+} hrc_report;
+
+HRC_API hrc_options hrc_defaults(void);
+
+/* planner NULL: the tracker alone. options NULL: the defaults. The models are borrowed. */
+HRC_API hrc_status hrc_controller_create(hrc_controller **out, const hrc_model *tracker,
+                                         const hrc_model *planner, const hrc_options *options,
+                                         hrc_error *err);
+HRC_API void hrc_controller_free(hrc_controller *c);                /* NULL is fine */
+HRC_API void hrc_controller_reset(hrc_controller *c);               /* forget all but the motion */
+HRC_API void hrc_controller_use_planner(hrc_controller *c, int on); /* at any time; on at first, if there */
+
+/* The motion's arrays are borrowed until another is followed. Its end is held. how: HRC_PLACE, HRC_WAIT. */
+HRC_API hrc_status hrc_follow(hrc_controller *c, const hrc_motion *motion, int first, int how,
+                              hrc_error *err);
+
+/* One control period: call it HRC_RATE_HZ times a second. On error as hrc_step. */
+HRC_API hrc_status hrc_control(hrc_controller *c, const hrc_state *now, hrc_target *out, hrc_error *err);
+HRC_API const hrc_report *hrc_controller_report(const hrc_controller *c);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@
 
 #include "test.h"
 
-#define MAX_TABLES 64
+#define MAX_TABLES 128
 
 static const test_case *tables[MAX_TABLES];
 static int ntables;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/rot.h"
+#include "robot/state.h"
 
 hrc_status clip_create(clip *c, int n, double fps, const char *name, hrc_error *err)
 {
@@ -115,33 +116,7 @@ hrc_status clip_cut(clip *out, const clip *in, int first, int last, hrc_error *e
     return HRC_OK;
 }
 
-/* Mean qvel between frames a and b, `seconds` apart. The rotation vector of a^-1 b has the same coordinates
- * in the frames of a and of b. */
-static void difference(double out[HRC_NV], const float *a, const float *b, double seconds)
-{
-    double p[4], q[4], step[4];
-    for (int k = 0; k < 4; k++) p[k] = a[3 + k], q[k] = b[3 + k];
-    quat_conj(p, p);
-    quat_mul(step, p, q);
-    quat_log(out + 3, step);
-    for (int k = 0; k < 3; k++) {
-        out[k] = ((double)b[k] - a[k]) / seconds;
-        out[3 + k] /= seconds;
-    }
-    for (int k = 0; k < HRC_JOINTS; k++) out[6 + k] = ((double)b[7 + k] - a[7 + k]) / seconds;
-}
-
 void clip_velocities(float *qvel, const clip *c)
 {
-    double dt = 1 / c->fps;
-    for (int i = 0; i < c->n; i++) {
-        /* The mean of the steps before and after frame i: a central difference, both rotation vectors in
-         * the frame of i. */
-        double before[HRC_NV] = {0}, after[HRC_NV] = {0};
-        if (i > 0) difference(before, clip_frame(c, i - 1), clip_frame(c, i), dt);
-        if (i < c->n - 1) difference(after, clip_frame(c, i), clip_frame(c, i + 1), dt);
-        double share = i > 0 && i < c->n - 1 ? 0.5 : 1;
-        for (int k = 0; k < HRC_NV; k++)
-            qvel[(size_t)i * HRC_NV + k] = (float)(share * (before[k] + after[k]));
-    }
+    g1_velocities(qvel, c->qpos, c->n, c->fps);
 }

@@ -1,5 +1,6 @@
 #include "plan/densify.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/rot.h"
@@ -77,4 +78,19 @@ void plan_curve_at(float qpos[HRC_NQ], float qvel[HRC_NV], const plan_curve *cur
     quat_expf(step, part);
     quat_mulf(qpos + 3, a + 3, step);
     quat_normalizef(qpos + 3);
+}
+
+void plan_curve_beyond(float qpos[HRC_NQ], float qvel[HRC_NV], const plan_curve *curve, float t)
+{
+    const float over = t - PLAN_SPAN;
+    plan_curve_at(qpos, qvel, curve, over > 0 ? PLAN_SPAN : t);
+    if (!(over > 1e-5f)) return;
+    float turn[3], step[4];
+    for (int i = 0; i < 3; i++) qpos[i] += over * qvel[i], turn[i] = over * qvel[3 + i];
+    quat_expf(step, turn);
+    quat_mulf(qpos + 3, qpos + 3, step);
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        float q = qpos[7 + i] + over * qvel[6 + i];
+        qpos[7 + i] = fminf((float)G1_JOINT[i].hi, fmaxf((float)G1_JOINT[i].lo, q));
+    }
 }

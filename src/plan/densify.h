@@ -23,4 +23,8 @@ void plan_curve_fit(plan_curve *curve, const float (*qpos)[HRC_NQ]);
  * first and after the last keyframe: that pose, at rest. */
 void plan_curve_at(float qpos[HRC_NQ], float qvel[HRC_NV], const plan_curve *curve, float t);
 
+/* The same, but straight on after the last keyframe, with the velocities it ends with: for windows that
+ * begin between two replans and so reach beyond the plan. */
+void plan_curve_beyond(float qpos[HRC_NQ], float qvel[HRC_NV], const plan_curve *curve, float t);
+
 #endif

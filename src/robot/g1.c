@@ -423,6 +423,11 @@ int hrc_robot_joint_index(const char *name)
     return -1;
 }
 
+void hrc_robot_stance(double qpos[HRC_NQ])
+{
+    g1_default_qpos(qpos);
+}
+
 void g1_default_qpos(double qpos[HRC_NQ])
 {
     static const double ROOT[7] = {0, 0, 0.76, 1, 0, 0, 0};

@@ -15,3 +15,34 @@ void g1_state_read(g1_state *out, const double *qpos, const double *qvel)
     quat_rotate_inv(out->lin_vel, out->quat, qvel);
     quat_rotate_inv(out->gravity, out->quat, DOWN);
 }
+
+/* Mean qvel between frames a and b, `seconds` apart. The rotation vector of a^-1 b has the same coordinates
+ * in the frames of a and of b. */
+static void difference(double out[HRC_NV], const float *a, const float *b, double seconds)
+{
+    double p[4], q[4], step[4];
+    for (int k = 0; k < 4; k++) p[k] = (double)a[3 + k], q[k] = (double)b[3 + k];
+    quat_conj(p, p);
+    quat_mul(step, p, q);
+    quat_log(out + 3, step);
+    for (int k = 0; k < 3; k++) {
+        out[k] = ((double)b[k] - (double)a[k]) / seconds;
+        out[3 + k] /= seconds;
+    }
+    for (int k = 0; k < HRC_JOINTS; k++) out[6 + k] = ((double)b[7 + k] - (double)a[7 + k]) / seconds;
+}
+
+void g1_velocities(float *qvel, const float *qpos, int n, double fps)
+{
+    for (int i = 0; i < n; i++) {
+        /* The mean of the steps before and after frame i: a central difference, both rotation vectors in
+         * the frame of i. */
+        const float *at = qpos + (size_t)i * HRC_NQ;
+        double before[HRC_NV] = {0}, after[HRC_NV] = {0};
+        if (i > 0) difference(before, at - HRC_NQ, at, 1 / fps);
+        if (i < n - 1) difference(after, at, at + HRC_NQ, 1 / fps);
+        double share = i > 0 && i < n - 1 ? 0.5 : 1;
+        for (int k = 0; k < HRC_NV; k++)
+            qvel[(size_t)i * HRC_NV + k] = (float)(share * (before[k] + after[k]));
+    }
+}

@@ -16,4 +16,8 @@ typedef struct {
 /* qpos (HRC_NQ), qvel (HRC_NV) in MuJoCo's frames: linear velocity world, angular velocity root. */
 void g1_state_read(g1_state *out, const double *qpos, const double *qvel);
 
+/* qvel (n, HRC_NV) of poses (n, HRC_NQ) at a constant rate: central differences inside, one-sided at the
+ * ends. */
+void g1_velocities(float *qvel, const float *qpos, int n, double fps);
+
 #endif

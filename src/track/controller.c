@@ -1,0 +1,222 @@
+/* The closed loop (paper 3.4): every `replan` steps a plan from the robot's state toward the reference, at
+ * every step ten dense frames of the plan, or of the reference where there is none, to the tracker. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "plan/densify.h"
+#include "track/follow.h"
+#include "track/library.h"
+
+struct hrc_controller {
+    hrc_options options;
+    hrc_tracker *track;
+    hrc_planner *plan; /* NULL: none */
+    bool use_planner;
+    follower reference;
+    bool have_plan; /* curve is a plan that passed the guard */
+    int age;        /* control steps since it was made */
+    plan_curve curve;
+    double last[HRC_JOINTS]; /* targets */
+    hrc_report report;
+};
+
+hrc_options hrc_defaults(void)
+{
+    return (hrc_options){
+        .plan = hrc_plan_defaults(), .replan = 2, .look_ahead = PLAN_H, .leash_m = 0.5, .wait_s = 5};
+}
+
+static hrc_status check_options(const hrc_options *o, hrc_error *err)
+{
+    if (o->replan < 1 || o->replan > PLAN_H)
+        return fail(err, HRC_EINVAL, "controller: a plan every %d steps, expected 1 to %d", o->replan,
+                    PLAN_H);
+    if (o->look_ahead < 0 || o->look_ahead > 1000)
+        return fail(err, HRC_EINVAL, "controller: look-ahead is %d frames, expected 0 to 1000",
+                    o->look_ahead);
+    if (!(o->leash_m >= 0) || !(o->wait_s >= 0))
+        return fail(err, HRC_EINVAL, "controller: leash %g m and wait %g s, expected at least 0", o->leash_m,
+                    o->wait_s);
+    return HRC_OK;
+}
+
+hrc_status hrc_controller_create(hrc_controller **out, const hrc_model *tracker, const hrc_model *planner,
+                                 const hrc_options *options, hrc_error *err)
+{
+    const hrc_options o = options ? *options : hrc_defaults();
+    TRY(check_options(&o, err));
+    hrc_controller *c = calloc(1, sizeof *c);
+    if (!c) return fail(err, HRC_ENOMEM, "controller: out of memory");
+    c->options = o;
+    hrc_status status = hrc_tracker_create(&c->track, tracker, err);
+    if (status == HRC_OK && planner) status = hrc_planner_create(&c->plan, planner, &o.plan, err);
+    if (status < 0) {
+        hrc_controller_free(c);
+        return status;
+    }
+    c->use_planner = c->plan != NULL;
+    hrc_controller_reset(c);
+    *out = c;
+    return HRC_OK;
+}
+
+void hrc_controller_free(hrc_controller *c)
+{
+    if (!c) return;
+    hrc_tracker_free(c->track);
+    hrc_planner_free(c->plan);
+    free(c);
+}
+
+void hrc_controller_reset(hrc_controller *c)
+{
+    hrc_tracker_reset(c->track);
+    c->have_plan = false;
+    c->age = c->options.replan; /* due */
+    c->report = (hrc_report){0};
+    for (int i = 0; i < HRC_JOINTS; i++) c->last[i] = G1_JOINT[i].q0;
+}
+
+void hrc_controller_use_planner(hrc_controller *c, int on)
+{
+    on = on && c->plan;
+    if (on == c->use_planner) return;
+    c->use_planner = on;
+    c->have_plan = false;
+    c->age = c->options.replan;
+}
+
+const hrc_report *hrc_controller_report(const hrc_controller *c)
+{
+    return &c->report;
+}
+
+static hrc_status check_motion(const hrc_motion *m, int first, hrc_error *err)
+{
+    if (m->n < 1 || !m->qpos || !m->qvel)
+        return fail(err, HRC_EINVAL, "motion: %d frames, expected at least 1 with poses and velocities",
+                    m->n);
+    if (first < 0 || first >= m->n)
+        return fail(err, HRC_EINVAL, "motion: first frame %d, expected 0 to %d", first, m->n - 1);
+    for (size_t i = 0; i < (size_t)m->n * HRC_NQ; i++)
+        if (!isfinite(m->qpos[i]))
+            return fail(err, HRC_ENONFINITE, "motion: frame %zu, qpos[%zu] is not finite", i / HRC_NQ,
+                        i % HRC_NQ);
+    for (size_t i = 0; i < (size_t)m->n * HRC_NV; i++)
+        if (!isfinite(m->qvel[i]))
+            return fail(err, HRC_ENONFINITE, "motion: frame %zu, qvel[%zu] is not finite", i / HRC_NV,
+                        i % HRC_NV);
+    return HRC_OK;
+}
+
+hrc_status hrc_follow(hrc_controller *c, const hrc_motion *motion, int first, int how, hrc_error *err)
+{
+    TRY(check_motion(motion, first, err));
+    follow_begin(&c->reference, motion, first, how);
+    c->age = c->options.replan; /* the old plan leads elsewhere */
+    return HRC_OK;
+}
+
+/* ---- One step ---- */
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+/* Place, wait and pull along, by where the robot is. */
+static void settle_reference(hrc_controller *c, const float qpos[HRC_NQ])
+{
+    follower *f = &c->reference;
+    const double waited_s = (double)f->waited / HRC_RATE_HZ;
+    if (f->to_place) follow_place(f, qpos);
+    if (f->waiting && (!c->use_planner || waited_s >= c->options.wait_s || follow_reached(f, qpos)))
+        f->waiting = false;
+    if (c->options.leash_m > 0) follow_leash(f, qpos, (float)c->options.leash_m);
+}
+
+static hrc_status replan(hrc_controller *c, const hrc_state *now, hrc_error *err)
+{
+    hrc_report *r = &c->report;
+    hrc_frame target;
+    double begin = now_ms();
+    follow_frame(&c->reference, c->options.look_ahead, &target);
+    hrc_status status = hrc_plan(c->plan, now, target.qpos, &r->plan, &r->verdict, err);
+    TRY(status);
+    c->have_plan = status == HRC_OK;
+    c->age = 0;
+    if (c->have_plan) plan_curve_fit(&c->curve, r->plan.qpos);
+    r->plan_ms = now_ms() - begin;
+    r->plans++;
+    r->verdicts[r->verdict]++;
+    r->replanned = 1;
+    return HRC_OK;
+}
+
+static void fill_window(const hrc_controller *c, hrc_frame window[HRC_WINDOW])
+{
+    const int lead = hrc_tracker_lead(c->track);
+    for (int i = 0; i < HRC_WINDOW; i++) {
+        if (c->use_planner && c->have_plan)
+            plan_curve_beyond(window[i].qpos, window[i].qvel, &c->curve,
+                              (float)(c->age + lead + i) / HRC_RATE_HZ);
+        else
+            follow_frame(&c->reference, lead + i, &window[i]);
+    }
+}
+
+static double joint_distance(const float *a, const float *b)
+{
+    double square = 0;
+    for (int i = 7; i < HRC_NQ; i++) square += (double)(a[i] - b[i]) * (double)(a[i] - b[i]);
+    return sqrt(square);
+}
+
+static void describe(hrc_controller *c, const float qpos[HRC_NQ])
+{
+    hrc_report *r = &c->report;
+    hrc_frame ahead;
+    r->frame = c->reference.frame;
+    r->frames = c->reference.motion.n;
+    r->waiting = c->reference.waiting;
+    r->planned = c->use_planner && c->have_plan;
+    r->plan_age_s = (double)c->age / HRC_RATE_HZ;
+    follow_frame(&c->reference, 0, &r->reference);
+    follow_frame(&c->reference, hrc_tracker_lead(c->track), &ahead);
+    r->gap_rad = joint_distance(qpos, r->reference.qpos);
+    r->rewrite_rad = joint_distance(r->window[0].qpos, ahead.qpos);
+    r->token = tracker_token_of(c->track, &r->ntoken);
+    r->step++;
+}
+
+static hrc_status control(hrc_controller *c, const hrc_state *now, hrc_target *out, hrc_error *err)
+{
+    float qpos[HRC_NQ];
+    if (c->reference.motion.n < 1)
+        return fail(err, HRC_EINVAL, "controller: there is no motion to follow, call hrc_follow first");
+    TRY(state_check(now, err));
+    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (float)now->qpos[i];
+    settle_reference(c, qpos);
+    c->report.replanned = 0;
+    if (c->use_planner && c->age >= c->options.replan) TRY(replan(c, now, err));
+    fill_window(c, c->report.window);
+    TRY(hrc_step(c->track, now, c->report.window, out, err));
+    describe(c, qpos);
+    follow_advance(&c->reference);
+    c->age++;
+    return HRC_OK;
+}
+
+hrc_status hrc_control(hrc_controller *c, const hrc_state *now, hrc_target *out, hrc_error *err)
+{
+    hrc_status status = control(c, now, out, err);
+    if (status < 0)
+        target_damped(out, c->last);
+    else
+        memcpy(c->last, out->q, sizeof c->last);
+    return status;
+}

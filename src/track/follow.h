@@ -1,0 +1,35 @@
+/* The reference a robot follows: a motion, where in it the robot is, and where on the floor it was placed.
+ * A placed frame is the motion's own, turned about the vertical and moved. */
+#ifndef HRC_TRACK_FOLLOW_H
+#define HRC_TRACK_FOLLOW_H
+
+#include <stdbool.h>
+
+#include "robot/g1.h"
+
+typedef struct {
+    hrc_motion motion; /* n = 0: none */
+    int frame;         /* at the robot's time */
+    bool to_place;     /* at the next step, when the robot's state is known */
+    bool waiting;      /* at the first frame, for the robot */
+    int waited;        /* steps */
+    bool placed;
+    float turn[4], from[2], to[2]; /* position on the floor = turn (p - from) + to */
+} follower;
+
+void follow_begin(follower *f, const hrc_motion *motion, int first, int how);
+void follow_place(follower *f, const float qpos[HRC_NQ]); /* the present frame where this robot is */
+
+/* The robot is farther from the present frame than the leash: bring the reference along. */
+void follow_leash(follower *f, const float qpos[HRC_NQ], float leash);
+
+/* The frame that lies `ahead` frames after the robot's time. Past the motion's end it is the last one; once
+ * the end itself is reached, or while waiting, at rest. */
+void follow_frame(const follower *f, int ahead, hrc_frame *out);
+
+/* Is the robot where the present frame is: posture, height, tilt and heading? */
+bool follow_reached(const follower *f, const float qpos[HRC_NQ]);
+
+void follow_advance(follower *f);
+
+#endif

@@ -1,0 +1,259 @@
+/* heracles.h: models, planner, tracker. The controller is in controller.c. */
+#include "track/library.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/tensorfile.h"
+#include "plan/planner.h"
+#include "track/tracker.h"
+
+_Static_assert(HRC_KEYFRAMES == PLAN_K && HRC_RATE_HZ == PLAN_FPS && HRC_WINDOW == OBS_FRAMES, "one size");
+_Static_assert((int)HRC_TOO_FAST == (int)PLAN_TOO_FAST && (int)HRC_VERDICTS == (int)PLAN_VERDICTS,
+               "one list");
+
+/* ---- Plain data ---- */
+
+void hrc_velocities(float *qvel, const float *qpos, int n)
+{
+    g1_velocities(qvel, qpos, n, HRC_RATE_HZ);
+}
+
+hrc_status state_check(const hrc_state *s, hrc_error *err)
+{
+    for (int i = 0; i < HRC_NQ; i++)
+        if (!isfinite(s->qpos[i])) return fail(err, HRC_ENONFINITE, "the robot's qpos[%d] is not finite", i);
+    for (int i = 0; i < HRC_NV; i++)
+        if (!isfinite(s->qvel[i])) return fail(err, HRC_ENONFINITE, "the robot's qvel[%d] is not finite", i);
+    double square = 0;
+    for (int i = 3; i < 7; i++) square += s->qpos[i] * s->qpos[i];
+    if (fabs(square - 1) > 0.02)
+        return fail(err, HRC_EINVAL, "the robot's root quaternion has norm %g, expected 1", sqrt(square));
+    return HRC_OK;
+}
+
+void target_damped(hrc_target *out, const double q[HRC_JOINTS])
+{
+    target_stiff(out);
+    memcpy(out->q, q, sizeof out->q);
+    memset(out->kp, 0, sizeof out->kp);
+}
+
+void target_stiff(hrc_target *out)
+{
+    for (int i = 0; i < HRC_JOINTS; i++) out->kp[i] = G1_JOINT[i].kp, out->kd[i] = G1_JOINT[i].kd;
+}
+
+/* ---- Models ---- */
+
+static hrc_status find_kind(hrc_kind *out, const char *path, hrc_error *err)
+{
+    tensorfile file;
+    TRY(tensorfile_open(&file, path, err));
+    const char *format = tensorfile_meta(&file, "format");
+    hrc_status status = HRC_OK;
+    if (format && !strcmp(format, TRACK_FORMAT))
+        *out = HRC_TRACKER;
+    else if (format && !strcmp(format, PLAN_FORMAT))
+        *out = HRC_PLANNER;
+    else
+        status = fail(err, HRC_EFORMAT,
+                      "%s: format is \"%.60s\", expected \"" TRACK_FORMAT "\" or \"" PLAN_FORMAT "\"", path,
+                      format ? format : "(missing)");
+    tensorfile_close(&file);
+    return status;
+}
+
+hrc_status hrc_model_load(hrc_model **out, const char *path, hrc_error *err)
+{
+    hrc_kind kind = HRC_TRACKER;
+    TRY(find_kind(&kind, path, err));
+    hrc_model *m = calloc(1, sizeof *m);
+    if (!m) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    m->kind = kind;
+    hrc_status status =
+        kind == HRC_TRACKER ? tracker_load(&m->track, path, err) : plan_model_load(&m->plan, path, err);
+    if (status == HRC_OK && kind == HRC_PLANNER) status = planner_verify(&m->plan, err);
+    if (status < 0) {
+        hrc_model_free(m);
+        return status;
+    }
+    *out = m;
+    return HRC_OK;
+}
+
+void hrc_model_free(hrc_model *m)
+{
+    if (!m) return;
+    track_model_free(&m->track);
+    plan_model_free(&m->plan);
+    free(m);
+}
+
+hrc_kind hrc_model_kind(const hrc_model *m)
+{
+    return m->kind;
+}
+
+const char *hrc_model_trained(const hrc_model *m)
+{
+    return m->kind == HRC_TRACKER ? m->track.trained : m->plan.trained;
+}
+
+/* ---- Planner ---- */
+
+struct hrc_planner {
+    const hrc_model *model;
+    planner *plan;
+    pool *threads;
+};
+
+hrc_plan_options hrc_plan_defaults(void)
+{
+    planner_options o = planner_defaults();
+    return (hrc_plan_options){.steps = o.steps, .t_start = o.t_start, .threads = 1};
+}
+
+const char *hrc_verdict_name(hrc_verdict verdict)
+{
+    return plan_verdict_name((plan_verdict)verdict);
+}
+
+hrc_status hrc_planner_create(hrc_planner **out, const hrc_model *m, const hrc_plan_options *options,
+                              hrc_error *err)
+{
+    if (m->kind != HRC_PLANNER)
+        return fail(err, HRC_EINVAL, "%s: is a tracker, expected a planner", m->track.path);
+    const hrc_plan_options o = options ? *options : hrc_plan_defaults();
+    hrc_planner *p = calloc(1, sizeof *p);
+    if (!p) return fail(err, HRC_ENOMEM, "planner: out of memory");
+    p->model = m;
+    hrc_status status = o.threads > 1 ? pool_create(&p->threads, o.threads, err) : HRC_OK;
+    if (status == HRC_OK)
+        status = planner_create(&p->plan, &m->plan,
+                                &(planner_options){.precision = o.bf16 ? NN_BF16 : NN_FLOAT,
+                                                   .steps = o.steps,
+                                                   .t_start = o.t_start,
+                                                   .warm_start = !o.cold,
+                                                   .seed = o.seed,
+                                                   .threads = p->threads},
+                                err);
+    if (status < 0) {
+        hrc_planner_free(p);
+        return status;
+    }
+    *out = p;
+    return HRC_OK;
+}
+
+void hrc_planner_free(hrc_planner *p)
+{
+    if (!p) return;
+    planner_free(p->plan);
+    pool_free(p->threads);
+    free(p);
+}
+
+hrc_status hrc_plan(hrc_planner *p, const hrc_state *now, const float target[HRC_NQ], hrc_keyframes *out,
+                    hrc_verdict *verdict, hrc_error *err)
+{
+    float state[HRC_NQ], made[PLAN_K][HRC_NQ];
+    TRY(state_check(now, err));
+    for (int i = 0; i < HRC_NQ; i++) {
+        if (!isfinite(target[i])) return fail(err, HRC_ENONFINITE, "the target's qpos[%d] is not finite", i);
+        state[i] = (float)now->qpos[i];
+    }
+    planner_plan(p->plan, state, target, made);
+    plan_verdict found = plan_guard(made, state, plan_has_position(plan_model_dims(&p->model->plan)));
+    if (verdict) *verdict = (hrc_verdict)found;
+    if (found != PLAN_FINE) return HRC_REFUSED;
+    memcpy(out->qpos, made, sizeof made);
+    return HRC_OK;
+}
+
+void hrc_sample(const hrc_keyframes *k, double t, hrc_frame *out)
+{
+    plan_curve curve;
+    plan_curve_fit(&curve, k->qpos);
+    plan_curve_beyond(out->qpos, out->qvel, &curve, (float)t);
+}
+
+/* ---- Tracker ---- */
+
+struct hrc_tracker {
+    const hrc_model *model;
+    tracker *track;
+    double last[HRC_JOINTS]; /* targets */
+};
+
+hrc_status hrc_tracker_create(hrc_tracker **out, const hrc_model *m, hrc_error *err)
+{
+    if (m->kind != HRC_TRACKER)
+        return fail(err, HRC_EINVAL, "%s: is a planner, expected a tracker", m->plan.path);
+    hrc_tracker *t = calloc(1, sizeof *t);
+    if (!t) return fail(err, HRC_ENOMEM, "tracker: out of memory");
+    t->model = m;
+    hrc_status status = tracker_create(&t->track, &m->track, NN_FLOAT, err);
+    if (status < 0) {
+        hrc_tracker_free(t);
+        return status;
+    }
+    hrc_tracker_reset(t);
+    *out = t;
+    return HRC_OK;
+}
+
+void hrc_tracker_free(hrc_tracker *t)
+{
+    if (!t) return;
+    tracker_free(t->track);
+    free(t);
+}
+
+void hrc_tracker_reset(hrc_tracker *t)
+{
+    tracker_reset(t->track);
+    for (int i = 0; i < HRC_JOINTS; i++) t->last[i] = G1_JOINT[i].q0;
+}
+
+int hrc_tracker_lead(const hrc_tracker *t)
+{
+    return t->model->track.lead;
+}
+
+const float *tracker_token_of(const hrc_tracker *t, int *n)
+{
+    *n = t->model->track.net.shape.token.dim;
+    return tracker_token(t->track);
+}
+
+static hrc_status check_window(const hrc_frame *window, hrc_error *err)
+{
+    for (int f = 0; f < HRC_WINDOW; f++) {
+        float sum = 0; /* one NaN or infinity makes it so, and finite numbers cannot but by overflow */
+        for (int i = 0; i < HRC_NQ; i++) sum += 0 * window[f].qpos[i];
+        for (int i = 0; i < HRC_NV; i++) sum += 0 * window[f].qvel[i];
+        if (sum != 0) return fail(err, HRC_ENONFINITE, "frame %d of the reference window is not finite", f);
+    }
+    return HRC_OK;
+}
+
+hrc_status hrc_step(hrc_tracker *t, const hrc_state *now, const hrc_frame window[HRC_WINDOW], hrc_target *out,
+                    hrc_error *err)
+{
+    hrc_status status = state_check(now, err);
+    if (status == HRC_OK) status = check_window(window, err);
+    if (status < 0) {
+        target_damped(out, t->last);
+        return status;
+    }
+    g1_state s;
+    obs_frame frames[OBS_FRAMES];
+    g1_state_read(&s, now->qpos, now->qvel);
+    for (int i = 0; i < OBS_FRAMES; i++) frames[i] = (obs_frame){window[i].qpos, window[i].qvel};
+    tracker_step(t->track, t->last, &s, frames);
+    memcpy(out->q, t->last, sizeof out->q);
+    target_stiff(out);
+    return HRC_OK;
+}
