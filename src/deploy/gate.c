@@ -1,0 +1,323 @@
+#include "deploy/gate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rot.h"
+#include "deploy/remote.h"
+
+#define MS 1000000LL
+#define NOMINAL_NS (ROBOT_TICK_MS * MS)
+#define LAG_SHARE 1000 /* the baseline of delays forgets 1 ms a second: more than clocks drift apart */
+#define CRC_TRIP 5000  /* five bad states; one is forgotten in a second of good ones */
+#define CRC_BAD 1000
+#define CRC_GOOD 2
+#define STUCK_CLOCK 10 /* ticks */
+#define IMU_NORM_ERROR 0.05
+#define KP_MAX 500.0f /* the wildest gains anyone uses on this robot, and far from what overflows */
+#define KD_MAX 20.0f
+#define DAMPING_LEG 8.0f /* N m s/rad, of motors of 50 N m and more */
+#define DAMPING_ARM 3.0f
+
+static const char *const TEXT[] = {
+#define TRIP_TEXT(name, text) text,
+    TRIP_LIST(TRIP_TEXT)
+#undef TRIP_TEXT
+};
+
+const char *trip_text(trip t)
+{
+    return t >= 0 && t < TRIPS ? TEXT[t] : "unknown";
+}
+
+gate_limits gate_from_config(const config *cfg)
+{
+    return (gate_limits){
+        .tilt = cfg->deploy_tilt,
+        .gyro = cfg->deploy_gyro,
+        .joint_speed = cfg->deploy_joint_speed,
+        .joint_margin = 0.2,
+        .joint_jump = 0.15,
+        .imu_jump = 0.1,
+        .hot_both = cfg->deploy_hot,
+        .hot_one = cfg->deploy_hot_winding,
+        .battery = cfg->deploy_battery,
+        .state_s = cfg->deploy_state_s,
+        .policy_s = cfg->deploy_policy_s,
+        .remote_s = cfg->deploy_remote_s,
+        .step = cfg->deploy_step,
+    };
+}
+
+/* ---- Watch ---- */
+
+static bool finite_row(const float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+static bool state_finite(const robot_state *s)
+{
+    return finite_row(s->quat, 4) && finite_row(s->gyro, 3) && finite_row(s->q, HRC_JOINTS) &&
+           finite_row(s->dq, HRC_JOINTS);
+}
+
+/* Angle between the robot's vertical and the world's. */
+static double tilt_of(const float quat[4])
+{
+    double x = (double)quat[1], y = (double)quat[2];
+    double up = 1 - 2 * (x * x + y * y);
+    return acos(up > 1 ? 1 : up < -1 ? -1 : up);
+}
+
+static double seconds(int64_t ns)
+{
+    return 1e-9 * (double)ns;
+}
+
+static trip watch_body(const robot_state *s, const gate_limits *limits)
+{
+    double norm = 0, turn = 0;
+    for (int i = 0; i < 4; i++) norm += (double)s->quat[i] * (double)s->quat[i];
+    for (int i = 0; i < 3; i++) turn += (double)s->gyro[i] * (double)s->gyro[i];
+    if (fabs(sqrt(norm) - 1) > IMU_NORM_ERROR) return TRIP_IMU_NORM;
+    if (tilt_of(s->quat) > limits->tilt) return TRIP_TILT;
+    return sqrt(turn) > limits->gyro ? TRIP_GYRO : TRIP_NONE;
+}
+
+static trip watch_joint(const robot_state *s, int i, const gate_limits *limits)
+{
+    double q = (double)s->q[i];
+    int a = s->temp[2 * i], b = s->temp[2 * i + 1];
+    if (q < G1_JOINT[i].lo - limits->joint_margin || q > G1_JOINT[i].hi + limits->joint_margin)
+        return TRIP_JOINT_RANGE;
+    if (fabs((double)s->dq[i]) > limits->joint_speed) return TRIP_JOINT_SPEED;
+    if ((a > limits->hot_both && b > limits->hot_both) || a > limits->hot_one || b > limits->hot_one)
+        return TRIP_TEMPERATURE;
+    return s->fault[i] ? TRIP_MOTOR_FAULT : TRIP_NONE;
+}
+
+/* A new state against the one before it: `pauses` states would fit between. */
+static trip watch_change(const watch *w, const robot_state *s, const gate_limits *limits, int *joint)
+{
+    if (s->mode_machine != w->last.mode_machine) return TRIP_MACHINE;
+    int64_t ms = (int64_t)s->tick - (int64_t)w->last.tick;
+    if (ms < 0 || (double)ms > 1e3 * limits->state_s) return TRIP_STATE_GAP;
+    double periods = fmax(1, (double)ms / ROBOT_TICK_MS);
+    if ((double)quat_anglef(s->quat, w->last.quat) > limits->imu_jump * periods) return TRIP_IMU_JUMP;
+    for (int i = 0; i < HRC_JOINTS; i++)
+        if (fabs((double)s->q[i] - (double)w->last.q[i]) > limits->joint_jump * periods) {
+            *joint = i;
+            return TRIP_JOINT_JUMP;
+        }
+    return TRIP_NONE;
+}
+
+static void note_changes(watch *w, const watch_input *in)
+{
+    const robot_state *s = in->state, *last = &w->last;
+    bool first = !w->begun;
+    if (first || memcmp(s->quat, last->quat, sizeof s->quat)) w->imu_ns = in->now_ns;
+    if (first || memcmp(s->gyro, last->gyro, sizeof s->gyro)) w->gyro_ns = in->now_ns;
+    if (first || memcmp(s->q, last->q, sizeof s->q)) w->q_ns = in->now_ns;
+    if (first || memcmp(s->dq, last->dq, sizeof s->dq)) w->dq_ns = in->now_ns;
+    if (remote_present(s->remote)) w->remote_ns = in->now_ns;
+    int64_t lag = in->state_ns - (int64_t)s->tick * MS;
+    if (first || lag < w->lag_ns) w->lag_ns = lag;
+}
+
+/* Ages: of the state, of what it says, of its journey. */
+static trip watch_ages(const watch *w, const watch_input *in, const gate_limits *limits, bool moving)
+{
+    const double old = limits->state_s;
+    if (seconds(in->now_ns - in->state_ns) > old) return TRIP_STATE_STALE;
+    if (seconds(in->state_ns - (int64_t)in->state->tick * MS - w->lag_ns) > old) return TRIP_STATE_LATE;
+    if (seconds(in->now_ns - w->imu_ns) > old || seconds(in->now_ns - w->gyro_ns) > old)
+        return TRIP_IMU_STUCK;
+    if (moving && (seconds(in->now_ns - w->q_ns) > old || seconds(in->now_ns - w->dq_ns) > old))
+        return TRIP_JOINT_STUCK;
+    if (w->remote_ns && seconds(in->now_ns - w->remote_ns) > limits->remote_s) return TRIP_REMOTE_LOST;
+    return TRIP_NONE;
+}
+
+static trip watch_clock(watch *w, const watch_input *in, const gate_limits *limits)
+{
+    int64_t passed = in->now_ns - w->now_ns;
+    w->stuck_clock = passed > 0 ? 0 : w->stuck_clock + 1;
+    w->now_ns = in->now_ns;
+    if (passed < 0 || w->stuck_clock >= STUCK_CLOCK || seconds(passed) > limits->state_s) return TRIP_CLOCK;
+    w->lag_ns += passed / LAG_SHARE;
+    return TRIP_NONE;
+}
+
+static trip watch_link(watch *w, const watch_input *in)
+{
+    uint32_t bad = in->bad_states - w->bad_states;
+    uint32_t others = in->other_commands - w->other_commands;
+    w->bad_states = in->bad_states, w->other_commands = in->other_commands;
+    w->crc_level = bad ? w->crc_level + (int)(bad > 100 ? 100 : bad) * CRC_BAD : w->crc_level - CRC_GOOD;
+    if (w->crc_level < 0) w->crc_level = 0;
+    if (w->crc_level >= CRC_TRIP) {
+        w->crc_level = CRC_TRIP;
+        return TRIP_CRC;
+    }
+    return others ? TRIP_OTHER_WRITER : TRIP_NONE;
+}
+
+/* All that can be said of the latest state, whether it is new or not. */
+static trip watch_state(const robot_state *s, const gate_limits *limits, int *joint)
+{
+    trip t = watch_body(s, limits);
+    for (int i = 0; i < HRC_JOINTS && !t; i++)
+        if ((t = watch_joint(s, i, limits))) *joint = i;
+    return t;
+}
+
+static void worse(trip *worst, trip t)
+{
+    if (!*worst) *worst = t;
+}
+
+trip watch_step(watch *w, const watch_input *in, const gate_limits *limits, bool moving, int *joint)
+{
+    int whose = -1;
+    trip found = TRIP_NONE;
+    if (moving && !w->moving) w->q_ns = w->dq_ns = in->now_ns; /* a resting robot may repeat itself */
+    w->moving = moving;
+    if (!in->state) return TRIP_STATE_STALE;
+    if (!w->begun) w->now_ns = in->now_ns - NOMINAL_NS;
+    if (!w->begun) w->bad_states = in->bad_states, w->other_commands = in->other_commands;
+    worse(&found, watch_clock(w, in, limits));
+    worse(&found, watch_link(w, in));
+    if (!state_finite(in->state)) {
+        worse(&found, TRIP_STATE_NONFINITE);
+    } else {
+        if (w->begun && in->states != w->states) worse(&found, watch_change(w, in->state, limits, &whose));
+        if (!w->begun || in->states != w->states) note_changes(w, in);
+        worse(&found, watch_ages(w, in, limits, moving));
+        worse(&found, watch_state(in->state, limits, &whose));
+        w->last = *in->state;
+        w->states = in->states, w->state_ns = in->state_ns;
+        w->begun = true;
+    }
+    if (in->battery >= 0 && in->battery < limits->battery) worse(&found, TRIP_BATTERY);
+    if (joint) *joint = whose;
+    return found;
+}
+
+/* ---- Bounds ---- */
+
+static float clampf(float x, float lo, float hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* The limits as floats that lie inside those of the table. */
+static float low(int i)
+{
+    return nextafterf((float)G1_JOINT[i].lo, INFINITY);
+}
+
+static float high(int i)
+{
+    return nextafterf((float)G1_JOINT[i].hi, -INFINITY);
+}
+
+static float damping_gain(int i)
+{
+    return G1_JOINT[i].effort >= 50 ? DAMPING_LEG : DAMPING_ARM;
+}
+
+static void damp_joint(robot_command *c, int i, float q)
+{
+    c->q[i] = clampf(q, low(i), high(i));
+    c->dq[i] = c->tau[i] = c->kp[i] = 0;
+    c->kd[i] = damping_gain(i);
+}
+
+void gate_damping(robot_command *c, const float sent[HRC_JOINTS], const robot_state *measured)
+{
+    for (int i = 0; i < HRC_JOINTS; i++)
+        damp_joint(c, i, measured && isfinite(measured->q[i]) ? measured->q[i] : sent[i]);
+}
+
+static bool joint_finite(const robot_command *c, int i)
+{
+    return isfinite(c->q[i]) && isfinite(c->dq[i]) && isfinite(c->tau[i]) && isfinite(c->kp[i]) &&
+           isfinite(c->kd[i]) && c->kp[i] >= 0 && c->kd[i] >= 0;
+}
+
+bool command_finite(const robot_command *c)
+{
+    for (int i = 0; i < HRC_JOINTS; i++)
+        if (!joint_finite(c, i)) return false;
+    return true;
+}
+
+static bool plausible(float x)
+{
+    return fabsf(x) < 100;
+}
+
+/* Torque of the drive for this command; readings that cannot be true count as no error. */
+static double torque_of(const robot_command *c, int i, const robot_state *measured)
+{
+    double q = measured && plausible(measured->q[i]) ? (double)measured->q[i] : (double)c->q[i];
+    double dq = measured && plausible(measured->dq[i]) ? (double)measured->dq[i] : 0;
+    return (double)c->tau[i] + (double)c->kp[i] * ((double)c->q[i] - q) +
+           (double)c->kd[i] * ((double)c->dq[i] - dq);
+}
+
+static void bound_parts(robot_command *c, int i)
+{
+    const float effort = (float)G1_JOINT[i].effort, speed = (float)G1_JOINT[i].velocity;
+    c->dq[i] = clampf(c->dq[i], -speed, speed);
+    c->tau[i] = clampf(c->tau[i], -effort, effort);
+    c->kp[i] = clampf(c->kp[i], 0, KP_MAX);
+    c->kd[i] = clampf(c->kd[i], 0, KD_MAX);
+}
+
+/* First the target is drawn towards the robot until the torque is allowed, which is what the drive's own
+ * limit would do; then the step; and if these two cannot both be had, the gains give way. */
+static void pass_joint(robot_command *c, int i, float sent, const robot_state *measured,
+                       const gate_limits *limits, int changed[3])
+{
+    const double effort = G1_JOINT[i].effort;
+    bound_parts(c, i);
+    float wanted = clampf(c->q[i], low(i), high(i));
+    changed[0] |= wanted != c->q[i];
+    c->q[i] = wanted;
+    double torque = torque_of(c, i, measured);
+    if (c->kp[i] > 0 && fabs(torque) > effort) {
+        c->q[i] = clampf((float)((double)c->q[i] - (torque - copysign(effort, torque)) / (double)c->kp[i]),
+                         low(i), high(i));
+        changed[2] = 1;
+    }
+    if (c->kp[i] > 0) {
+        float step = (float)limits->step;
+        float q = clampf(c->q[i], sent - step, sent + step);
+        changed[1] |= q != c->q[i];
+        c->q[i] = clampf(q, low(i), high(i));
+    }
+    torque = torque_of(c, i, measured);
+    if (fabs(torque) > effort * 1.0001) {
+        float factor = (float)(effort / fabs(torque));
+        c->kp[i] *= factor, c->kd[i] *= factor, c->tau[i] *= factor;
+        changed[2] = 1;
+    }
+}
+
+void gate_pass(robot_command *c, float sent[HRC_JOINTS], const robot_state *measured,
+               const gate_limits *limits, gate_counts *counts)
+{
+    int changed[3] = {0};
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        if (!joint_finite(c, i))
+            damp_joint(c, i, measured && isfinite(measured->q[i]) ? measured->q[i] : sent[i]);
+        pass_joint(c, i, sent[i], measured, limits, changed);
+        sent[i] = c->q[i];
+    }
+    counts->limited += changed[0], counts->stepped += changed[1], counts->weakened += changed[2];
+}

@@ -1,0 +1,105 @@
+/* The safety gate: the last thing before the wire, and independent of the networks. Two halves, both without
+ * clocks, locks or memory of their own:
+ *
+ *   watch_step   looks at the robot, the clock and the operator's link, once a tick, and says what is wrong
+ *   gate_pass    bounds a command: finite, joint limits, step from the last command, torque
+ *
+ * What leaves gate_pass is finite; every q lies within the joint's hard limits; with stiffness it lies within
+ * `step` of the q sent before; and |tau + kp (q - measured) + kd (dq - measured)| is at most the effort. */
+#ifndef HRC_DEPLOY_GATE_H
+#define HRC_DEPLOY_GATE_H
+
+#include "base/config.h"
+#include "deploy/messages.h"
+
+#define TRIP_LIST(X)                                                                                         \
+    X(NONE, "nothing")                                                                                       \
+    X(STATE_STALE, "no state from the robot")                                                                \
+    X(STATE_GAP, "states were missing, then came again")                                                     \
+    X(STATE_LATE, "states arrive late")                                                                      \
+    X(STATE_NONFINITE, "a state holds NaN or infinity")                                                      \
+    X(IMU_NORM, "the IMU's quaternion is not of length 1")                                                   \
+    X(IMU_STUCK, "the IMU repeats itself")                                                                   \
+    X(IMU_JUMP, "the IMU's orientation jumps")                                                               \
+    X(TILT, "the robot tilts too far")                                                                       \
+    X(GYRO, "the robot turns too fast")                                                                      \
+    X(JOINT_RANGE, "a joint reads beyond its limits")                                                        \
+    X(JOINT_JUMP, "a joint's angle jumps")                                                                   \
+    X(JOINT_STUCK, "the joints' readings repeat themselves")                                                 \
+    X(JOINT_SPEED, "a joint moves too fast")                                                                 \
+    X(TEMPERATURE, "a motor is too hot")                                                                     \
+    X(MOTOR_FAULT, "a motor reports a fault")                                                                \
+    X(BATTERY, "the battery is low")                                                                         \
+    X(MACHINE, "mode_machine changed")                                                                       \
+    X(CLOCK, "our own clock or schedule is broken")                                                          \
+    X(CRC, "too many states with a wrong check sum")                                                         \
+    X(OTHER_WRITER, "somebody else sends commands")                                                          \
+    X(REMOTE_LOST, "the remote is gone")                                                                     \
+    X(POLICY_STALE, "the policy gives no targets")                                                           \
+    X(POLICY_NONFINITE, "the policy's target is not finite")                                                 \
+    X(POLICY_GAVE_UP, "the policy has had no plan for too long")                                             \
+    X(OPERATOR, "the operator asked for damping")
+
+typedef enum {
+#define TRIP_ENUM(name, text) TRIP_##name,
+    TRIP_LIST(TRIP_ENUM)
+#undef TRIP_ENUM
+        TRIPS,
+} trip;
+
+const char *trip_text(trip t);
+
+typedef struct {
+    double tilt, gyro, joint_speed; /* rad, rad/s, rad/s */
+    double joint_margin;            /* beyond the hard limits that a reading may lie, rad */
+    double joint_jump, imu_jump;    /* between two states 2 ms apart, rad; more for longer pauses */
+    int hot_both, hot_one;          /* deg C: trip when both readings of a motor, or one of them, are above */
+    int battery;                    /* per cent */
+    double state_s, policy_s;       /* ages that trip */
+    double remote_s;
+    double step; /* of a joint's target in one command, rad */
+} gate_limits;
+
+gate_limits gate_from_config(const config *cfg); /* section [deploy] */
+
+/* What the watch is given each tick. Times are ns of one monotonic clock. */
+typedef struct {
+    int64_t now_ns, state_ns;            /* now; when the state came */
+    const robot_state *state;            /* the latest, NULL: none yet */
+    uint32_t states;                     /* how many came so far */
+    uint32_t bad_states, other_commands; /* likewise */
+    int32_t battery;                     /* per cent, -1: unknown */
+} watch_input;
+
+/* Plain data; {0} is a watch that has seen nothing. */
+typedef struct {
+    robot_state last; /* the state of the previous tick */
+    int64_t now_ns, state_ns;
+    uint32_t states, bad_states, other_commands;
+    int64_t lag_ns;    /* smallest (received - robot's clock), slowly rising: what no delay looks like */
+    int64_t remote_ns; /* when the remote was last there; 0: never */
+    int64_t imu_ns, gyro_ns, q_ns, dq_ns; /* when each last changed */
+    int stuck_clock, crc_level;
+    bool begun, moving;
+} watch;
+
+/* What is wrong now, TRIP_NONE: nothing. `joint` (may be NULL): whose, or -1. moving: the joints are under
+ * control, so that their readings must change. */
+trip watch_step(watch *w, const watch_input *in, const gate_limits *limits, bool moving, int *joint);
+
+/* Counts of what the gate had to change. */
+typedef struct {
+    uint32_t limited, stepped, weakened; /* commands with a joint beyond limits, step, torque */
+} gate_counts;
+
+/* The command that may leave instead of c. sent (29): q of the command before, updated. Non-finite parts of c
+ * are the caller's to trip on: here they become damping of that joint. */
+void gate_pass(robot_command *c, float sent[HRC_JOINTS], const robot_state *measured,
+               const gate_limits *limits, gate_counts *counts);
+
+/* Damping: no stiffness, q where the robot is. measured NULL: q stays `sent`. */
+void gate_damping(robot_command *c, const float sent[HRC_JOINTS], const robot_state *measured);
+
+bool command_finite(const robot_command *c);
+
+#endif
