@@ -1,6 +1,7 @@
 #include "eval/rollout.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,21 +13,37 @@
 #define FORMAT "heracles-rollout"
 #define MAX_FRAMES 100000000
 
+typedef struct {
+    const char *name;
+    int width;
+    size_t member;
+} array_info;
+
+static const array_info ARRAY[] = {
+#define X(name, width) {#name, width, offsetof(rollout, name)},
+    ROLLOUT_ARRAYS(X)
+#undef X
+};
+
+static float **array_of(const rollout *r, int i)
+{
+    return (float **)((char *)r + ARRAY[i].member);
+}
+
 hrc_status rollout_create(rollout *r, int n, double fps, const char *name, int arrays, int max_events,
                           hrc_error *err)
 {
-    *r = (rollout){.fps = fps, .n = n};
+    *r = (rollout){.fps = fps, .n = n, .note = ""};
     if (n < 1 || n > MAX_FRAMES || !(fps > 0) || !isfinite(fps))
         return fail(err, HRC_EINVAL, "rollout \"%.80s\": %d frames at %g Hz, expected at least 1 and a rate",
                     name, n, fps);
     r->name = arena_strdup(&r->memory, name);
     r->qpos = ARENA_NEW(&r->memory, float, (size_t)n *HRC_NQ);
     bool made = r->name && r->qpos;
-    if (arrays & ROLLOUT_REF) made &= (r->ref = ARENA_NEW(&r->memory, float, (size_t)n *HRC_NQ)) != NULL;
-    if (arrays & ROLLOUT_TARGET)
-        made &= (r->target = ARENA_NEW(&r->memory, float, (size_t)n *HRC_JOINTS)) != NULL;
-    if (arrays & ROLLOUT_TORQUE)
-        made &= (r->torque = ARENA_NEW(&r->memory, float, (size_t)n *HRC_JOINTS)) != NULL;
+    for (int i = 0; i < COUNT(ARRAY); i++)
+        if (arrays & 1 << i)
+            made &=
+                (*array_of(r, i) = ARENA_NEW(&r->memory, float, (size_t)n *(size_t)ARRAY[i].width)) != NULL;
     if (max_events > 0) made &= (r->events = ARENA_NEW(&r->memory, rollout_event, max_events)) != NULL;
     if (made) return HRC_OK;
     rollout_free(r);
@@ -124,15 +141,16 @@ static hrc_status read_all(rollout *r, const tensorfile *file, json_t *events, h
     if (qpos->shape[0] < 1 || qpos->shape[0] > MAX_FRAMES)
         return fail(err, HRC_EFORMAT, "%s: %lld frames, expected 1 to %d", file->path,
                     (long long)qpos->shape[0], MAX_FRAMES);
-    int arrays = (tensorfile_find(file, "ref") ? ROLLOUT_REF : 0) |
-                 (tensorfile_find(file, "target") ? ROLLOUT_TARGET : 0) |
-                 (tensorfile_find(file, "torque") ? ROLLOUT_TORQUE : 0);
+    int arrays = 0;
+    for (int i = 0; i < COUNT(ARRAY); i++) arrays |= tensorfile_find(file, ARRAY[i].name) ? 1 << i : 0;
     int n = (int)qpos->shape[0];
     TRY(rollout_create(r, n, fps, name, arrays, (int)json_array_size(events), err));
     TRY(read_frames(r->qpos, file, "qpos", n, HRC_NQ, err));
-    if (r->ref) TRY(read_frames(r->ref, file, "ref", n, HRC_NQ, err));
-    if (r->target) TRY(read_frames(r->target, file, "target", n, HRC_JOINTS, err));
-    if (r->torque) TRY(read_frames(r->torque, file, "torque", n, HRC_JOINTS, err));
+    for (int i = 0; i < COUNT(ARRAY); i++)
+        if (arrays & 1 << i) TRY(read_frames(*array_of(r, i), file, ARRAY[i].name, n, ARRAY[i].width, err));
+    const char *note = tensorfile_meta(file, "note");
+    r->note = arena_strdup(&r->memory, note ? note : "");
+    if (!r->note) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
     for (; r->nevents < (int)json_array_size(events); r->nevents++)
         TRY(read_event(&r->events[r->nevents], &r->memory, json_array_get(events, (size_t)r->nevents),
                        file->path, r->nevents, err));
@@ -168,12 +186,11 @@ static void add_tensor(tensor *tensors, int *count, const char *name, const floa
 
 hrc_status rollout_save(const rollout *r, const char *path, hrc_error *err)
 {
-    tensor tensors[4];
+    tensor tensors[1 + COUNT(ARRAY)];
     int count = 0;
     add_tensor(tensors, &count, "qpos", r->qpos, r->n, HRC_NQ);
-    add_tensor(tensors, &count, "ref", r->ref, r->n, HRC_NQ);
-    add_tensor(tensors, &count, "target", r->target, r->n, HRC_JOINTS);
-    add_tensor(tensors, &count, "torque", r->torque, r->n, HRC_JOINTS);
+    for (int i = 0; i < COUNT(ARRAY); i++)
+        add_tensor(tensors, &count, ARRAY[i].name, *array_of(r, i), r->n, ARRAY[i].width);
     char fps[40], joints[G1_NAMES_BYTES];
     snprintf(fps, sizeof fps, "%.17g", r->fps);
     g1_joint_names(joints);
@@ -187,7 +204,8 @@ hrc_status rollout_save(const rollout *r, const char *path, hrc_error *err)
         return fail(err, HRC_EINVAL, "%s: an event has a time that is not finite or a text that is not UTF-8",
                     path);
     const tensor_meta meta[] = {
-        {"format", FORMAT}, {"name", r->name}, {"fps", fps}, {"joint_names", joints}, {"events", events},
+        {"format", FORMAT},      {"name", r->name},  {"fps", fps},
+        {"joint_names", joints}, {"events", events}, {"note", r->note ? r->note : ""},
     };
     hrc_status status = tensorfile_write(path, tensors, count, meta, COUNT(meta), err);
     free(events);

@@ -1,6 +1,6 @@
 /* A recorded rollout: what the robot did, what it was asked to do, and what happened meanwhile. Stored as
- * safetensors: tensors qpos, and ref, target, torque when there; metadata format=heracles-rollout, name,
- * fps, joint_names and events (JSON: [{"t": seconds, "text": "..."}]). */
+ * safetensors: tensors qpos, and those of ROLLOUT_ARRAYS when there; metadata format=heracles-rollout, name,
+ * fps, joint_names, events (JSON: [{"t": seconds, "text": "..."}]) and note. */
 #ifndef HRC_EVAL_ROLLOUT_H
 #define HRC_EVAL_ROLLOUT_H
 
@@ -14,21 +14,40 @@ typedef struct {
     const char *text; /* "push 30 N s" */
 } rollout_event;
 
+/* Signals of a frame: how far the robot's joints are from the reference's, and those the tracker was given
+ * (both L2 over 29, rad); 1 where they came from a plan; 1 where a plan was refused. */
+enum { SIGNAL_GAP, SIGNAL_REWRITE, SIGNAL_PLANNED, SIGNAL_REFUSED, SIGNALS };
+
+/* Optional arrays (n, width), NULL when not there: member, width. */
+#define ROLLOUT_ARRAYS(X)                                                                                    \
+    X(ref, HRC_NQ)                    /* the reference, where it was placed */                               \
+    X(target, HRC_JOINTS)             /* joint targets of the PD law, rad */                                 \
+    X(torque, HRC_JOINTS)             /* N m */                                                              \
+    X(signals, SIGNALS)               /* of the planner */                                                   \
+    X(plan, (HRC_KEYFRAMES * HRC_NQ)) /* the last plan's keyframes; zeros before the first */
+
 typedef struct {
     arena memory; /* owns everything below after rollout_create or rollout_load */
     const char *name;
+    const char *note; /* any text its maker wants to keep; "" when there is none */
     double fps;
     int n;
-    float *qpos;   /* (n, HRC_NQ): root position, root quaternion wxyz, joints */
-    float *ref;    /* (n, HRC_NQ) or NULL */
-    float *target; /* (n, HRC_JOINTS) joint targets of the PD law, rad, or NULL */
-    float *torque; /* (n, HRC_JOINTS) N m, or NULL */
+    float *qpos; /* (n, HRC_NQ): root position, root quaternion wxyz, joints */
+#define X(name, width) float *name;
+    ROLLOUT_ARRAYS(X)
+#undef X
     int nevents;
     rollout_event *events; /* in order of time */
 } rollout;
 
 /* Which of the optional arrays to make. */
-enum { ROLLOUT_REF = 1, ROLLOUT_TARGET = 2, ROLLOUT_TORQUE = 4 };
+enum {
+    ROLLOUT_REF = 1,
+    ROLLOUT_TARGET = 2,
+    ROLLOUT_TORQUE = 4,
+    ROLLOUT_SIGNALS = 8,
+    ROLLOUT_PLAN = 16,
+}; /* in the order of ROLLOUT_ARRAYS */
 
 /* Frames zeroed, room for max_events (nevents is 0). */
 hrc_status rollout_create(rollout *r, int n, double fps, const char *name, int arrays, int max_events,

@@ -1,0 +1,45 @@
+#include "cli/models.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "motion/shipped.h"
+
+#define SHIPPED_PLANNER "models/planner.safetensors"
+
+static hrc_status load_one(hrc_model **out, char path[4096], const char *name, bool shipped, hrc_kind kind,
+                           hrc_error *err)
+{
+    static const char *const OPTION[] = {[HRC_TRACKER] = "--tracker FILE", [HRC_PLANNER] = "--planner off"};
+    static const char *const KIND[] = {[HRC_TRACKER] = "tracker", [HRC_PLANNER] = "planner"};
+    snprintf(path, 4096, "%s", name);
+    if (shipped && !shipped_path(path, 4096, name))
+        return fail(err, HRC_EFILE, "there is no %s here or beside the program; train one, or give %s", name,
+                    OPTION[kind]);
+    TRY(hrc_model_load(out, path, err));
+    if (hrc_model_kind(*out) != kind)
+        return fail(err, HRC_EINVAL, "%s: is a %s, expected a %s", path, KIND[hrc_model_kind(*out)],
+                    KIND[kind]);
+    return HRC_OK;
+}
+
+hrc_status models_load(models *m, const args *a, hrc_error *err)
+{
+    const char *planner = arg(a, "planner");
+    const bool on = !strcmp(planner, "on"), off = !strcmp(planner, "off");
+    *m = (models){.planner_path = "off"};
+    hrc_status status =
+        load_one(&m->tracker, m->tracker_path, arg(a, "tracker"), !arg_given(a, "tracker"), HRC_TRACKER, err);
+    if (status == HRC_OK && !off)
+        status = load_one(&m->planner, m->planner_path, on ? SHIPPED_PLANNER : planner, on, HRC_PLANNER, err);
+    if (status < 0) models_free(m);
+    return status;
+}
+
+void models_free(models *m)
+{
+    hrc_model_free(m->tracker);
+    hrc_model_free(m->planner);
+    *m = (models){0};
+}

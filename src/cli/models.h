@@ -1,0 +1,24 @@
+/* The models of a command: --tracker FILE and --planner on|off|FILE, by default those that are shipped. */
+#ifndef HRC_CLI_MODELS_H
+#define HRC_CLI_MODELS_H
+
+#include "cli/cli.h"
+
+#define OPTION_TRACKER                                                                                       \
+    {                                                                                                        \
+        "tracker", "FILE", "models/tracker.safetensors", "the tracker"                                       \
+    }
+#define OPTION_PLANNER                                                                                       \
+    {                                                                                                        \
+        "planner", "on|off|FILE", "on", "on: models/planner.safetensors; off: the tracker alone"             \
+    }
+
+typedef struct {
+    hrc_model *tracker, *planner;                /* planner NULL: off */
+    char tracker_path[4096], planner_path[4096]; /* planner_path "off": none */
+} models;
+
+hrc_status models_load(models *m, const args *a, hrc_error *err);
+void models_free(models *m);
+
+#endif

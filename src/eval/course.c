@@ -1,0 +1,229 @@
+#include "eval/course.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rot.h"
+#include "robot/state.h"
+
+#define TICK 25      /* frames between calls of `tick` */
+#define STANDS_S 1.0 /* on the reference for as long: stands again */
+
+/* ---- Disturbances ---- */
+
+void disturb_apply(const disturbance *d, sim_world *w)
+{
+    static const double NO_TURN[3];
+    double yaw[4], world[3];
+    quat_from_yaw(yaw, quat_yaw(w->qpos + 3));
+    quat_rotate(world, yaw, d->xyz);
+    if (d->kind == DISTURB_PUSH)
+        sim_push(w, world, NO_TURN);
+    else
+        sim_hit(w, d->link, world, d->seconds);
+}
+
+void disturb_describe(const disturbance *d, char *out, size_t size)
+{
+    static const char *const TO[8] = {"ahead", "ahead and left", "to the left",  "back and left",
+                                      "back",  "back and right", "to the right", "ahead and right"};
+    const double strength = vec_norm(d->xyz), angle = atan2(d->xyz[1], d->xyz[0]);
+    const int eighth = ((int)lrint(angle / (M_PI / 4)) + 8) % 8;
+    if (d->kind == DISTURB_PUSH)
+        snprintf(out, size, "push %.3g m/s %s", strength, TO[eighth]);
+    else
+        snprintf(out, size, "punch %.3g N for %.3g s %s", strength, d->seconds, TO[eighth]);
+}
+
+/* ---- Courses ---- */
+
+hrc_status course_create(course *t, const char *name, const char *category, clip *motion, bool held,
+                         int first, double limit_s, hrc_error *err)
+{
+    *t = (course){.motion = *motion, .first = first};
+    *motion = (clip){0};
+    clip *c = &t->motion;
+    t->name = arena_strdup(&c->memory, name);
+    t->category = arena_strdup(&c->memory, category);
+    t->qvel = ARENA_NEW(&c->memory, float, (size_t)c->n *HRC_NV);
+    hrc_status status = HRC_OK;
+    if (!t->name || !t->category || !t->qvel)
+        status = fail(err, HRC_ENOMEM, "%s: out of memory", name);
+    else if (fabs(c->fps - HRC_RATE_HZ) > 1e-6 || c->n - first < 2 || first < 0)
+        status = fail(err, HRC_EINVAL, "%s: %d frames at %g Hz from frame %d on, expected at least 2 at %d",
+                      name, c->n, c->fps, first, HRC_RATE_HZ);
+    if (status < 0) {
+        course_free(t);
+        return status;
+    }
+    if (!held) clip_velocities(t->qvel, c);
+    const int longest = (int)lrint(limit_s * HRC_RATE_HZ);
+    t->frames = c->n - 1 - first < longest ? c->n - 1 - first : longest;
+    return HRC_OK;
+}
+
+void course_free(course *t)
+{
+    clip_free(&t->motion);
+    *t = (course){0};
+}
+
+hrc_motion course_motion(const course *t)
+{
+    return (hrc_motion){t->motion.n, t->motion.qpos, t->qvel};
+}
+
+/* ---- Running ---- */
+
+hrc_status loop_step(hrc_controller *c, sim *physics, sim_world *w, int worker, hrc_target *target,
+                     hrc_error *err)
+{
+    hrc_state state;
+    memcpy(state.qpos, w->qpos, sizeof state.qpos);
+    memcpy(state.qvel, w->qvel, sizeof state.qvel);
+    TRY(hrc_control(c, &state, target, err));
+    sim_step_one(physics, w, target->q, worker);
+    return HRC_OK;
+}
+
+typedef struct {
+    const course *t;
+    const course_means *m;
+    sim_world world;
+    hrc_target target;
+    rollout *record;
+    tally sums;
+    int next_disturbance;
+    int calm; /* frames on the reference without a break */
+    double calm_from_s;
+    course_result *out;
+} running;
+
+static void start(running *r)
+{
+    const course *t = r->t;
+    double qpos[HRC_NQ], qvel[HRC_NV];
+    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)clip_frame(&t->motion, t->first)[i];
+    for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)t->qvel[(size_t)t->first * HRC_NV + (size_t)i];
+    r->world = (sim_world){0};
+    if (t->own_start)
+        sim_reset(r->m->physics, &r->world, t->start, NULL);
+    else
+        sim_reset(r->m->physics, &r->world, qpos, qvel);
+}
+
+/* The state as the step finds it. */
+static void record_pose(running *r, int i)
+{
+    for (int k = 0; r->record && k < HRC_NQ; k++)
+        r->record->qpos[(size_t)i * HRC_NQ + (size_t)k] = (float)r->world.qpos[k];
+}
+
+static void record_control(running *r, int i, const hrc_report *report)
+{
+    rollout *o = r->record;
+    if (!o) return;
+    float *s = o->signals + (size_t)i * SIGNALS;
+    memcpy(o->ref + (size_t)i * HRC_NQ, report->reference.qpos, sizeof report->reference.qpos);
+    s[SIGNAL_GAP] = (float)report->gap_rad;
+    s[SIGNAL_REWRITE] = (float)report->rewrite_rad;
+    s[SIGNAL_PLANNED] = (float)report->planned;
+    s[SIGNAL_REFUSED] = report->replanned && report->verdict != HRC_FINE;
+    if (o->plan && report->planned)
+        memcpy(o->plan + (size_t)i * HRC_KEYFRAMES * HRC_NQ, report->plan.qpos, sizeof report->plan.qpos);
+}
+
+static void disturb(running *r, double t_s)
+{
+    while (r->next_disturbance < r->t->ndisturb && r->t->disturb[r->next_disturbance].t_s <= t_s + 1e-9) {
+        const disturbance *d = &r->t->disturb[r->next_disturbance++];
+        char words[80];
+        disturb_apply(d, &r->world);
+        disturb_describe(d, words, sizeof words);
+        r->calm = 0;
+        r->out->stands_s = -1;
+        if (!r->record) continue;
+        const char *kept = arena_strdup(&r->record->memory, words);
+        if (kept) r->record->events[r->record->nevents++] = (rollout_event){t_s, kept};
+    }
+}
+
+static hrc_status act(running *r, int i, hrc_error *err)
+{
+    const float *ref = clip_frame(&r->t->motion, r->t->first + i);
+    record_pose(r, i);
+    if (r->m->control) {
+        TRY(loop_step(r->m->control, r->m->physics, &r->world, r->m->worker, &r->target, err));
+        record_control(r, i, hrc_controller_report(r->m->control));
+        return HRC_OK;
+    }
+    double q[HRC_JOINTS];
+    for (int k = 0; k < HRC_JOINTS; k++) q[k] = (double)ref[HRC_NQ + 7 + k]; /* of the next frame */
+    sim_step_one(r->m->physics, &r->world, q, r->m->worker);
+    if (r->record) memcpy(r->record->ref + (size_t)i * HRC_NQ, ref, HRC_NQ * sizeof *ref);
+    return HRC_OK;
+}
+
+static void judge(running *r, int i)
+{
+    const course *t = r->t;
+    const size_t frame = (size_t)(t->first + i);
+    frame_error e;
+    frame_compare(&e, r->world.qpos, r->world.qvel, t->motion.qpos + frame * HRC_NQ,
+                  t->qvel + frame * HRC_NV);
+    if (r->world.diverged) e.complete = e.strict = false;
+    if (!e.complete && !r->sums.failed && r->record)
+        r->record->events[r->record->nevents++] =
+            (rollout_event){(double)i / HRC_RATE_HZ, "lost the reference"};
+    tally_add(&r->sums, &e);
+    const double t_s = (double)i / HRC_RATE_HZ;
+    if (!e.complete) r->calm = 0, r->out->stands_s = -1;
+    if (e.complete && r->calm++ == 0) r->calm_from_s = t_s;
+    if (r->out->stands_s < 0 && r->calm >= STANDS_S * HRC_RATE_HZ) {
+        double since = r->next_disturbance ? t->disturb[r->next_disturbance - 1].t_s : 0;
+        r->out->stands_s = r->calm_from_s - since;
+    }
+}
+
+static hrc_status run(running *r, hrc_error *err)
+{
+    const course *t = r->t;
+    double plan_ms = 0;
+    start(r);
+    if (r->m->control) {
+        const hrc_motion motion = course_motion(t);
+        hrc_controller_reset(r->m->control);
+        TRY(hrc_follow(r->m->control, &motion, t->first, t->how, err));
+    }
+    for (int i = 0; i < t->frames; i++) {
+        disturb(r, (double)i / HRC_RATE_HZ);
+        TRY(act(r, i, err));
+        judge(r, i + 1);
+        if (r->m->control && hrc_controller_report(r->m->control)->replanned)
+            plan_ms += hrc_controller_report(r->m->control)->plan_ms;
+        if (r->m->tick && i % TICK == 0) r->m->tick(r->m->ctx, i);
+    }
+    tally_figures(&r->out->figures, &r->sums);
+    r->out->frames = t->frames;
+    r->out->diverged = r->world.diverged;
+    if (!r->m->control) return HRC_OK;
+    const hrc_report *report = hrc_controller_report(r->m->control);
+    r->out->plans = report->plans;
+    memcpy(r->out->verdicts, report->verdicts, sizeof r->out->verdicts);
+    r->out->plan_ms = report->plans ? plan_ms / (double)report->plans : 0;
+    return HRC_OK;
+}
+
+hrc_status course_run(const course *t, const course_means *means, course_result *out, rollout *record_to,
+                      hrc_error *err)
+{
+    const int arrays = ROLLOUT_REF | ROLLOUT_SIGNALS;
+    running r = {.t = t, .m = means, .record = record_to, .out = out};
+    *out = (course_result){.stands_s = -1};
+    if (record_to)
+        TRY(rollout_create(record_to, t->frames, HRC_RATE_HZ, t->name, arrays, t->ndisturb + 1, err));
+    hrc_status status = run(&r, err);
+    if (status < 0 && record_to) rollout_free(record_to);
+    return status;
+}

@@ -1,0 +1,73 @@
+/* One course: a reference, where the robot starts, what disturbs it. Run with a method it gives figures and,
+ * if wanted, a recording. What a course gives depends on nothing but course, method and simulator settings.
+ */
+#ifndef HRC_EVAL_COURSE_H
+#define HRC_EVAL_COURSE_H
+
+#include "eval/metrics.h"
+#include "eval/rollout.h"
+#include "motion/clip.h"
+#include "sim/sim.h"
+
+typedef enum { DISTURB_PUSH, DISTURB_PUNCH } disturb_kind;
+
+typedef struct {
+    disturb_kind kind;
+    double t_s;     /* after the start */
+    double xyz[3];  /* m/s added to the root, or N; in the heading frame of the robot at that time */
+    double seconds; /* of a punch */
+    int link;       /* of a punch */
+} disturbance;
+
+#define COURSE_MAX_DISTURBANCES 8
+
+typedef struct {
+    const char *name, *category;
+    clip motion; /* at 50 Hz; owned */
+    float *qvel; /* (motion.n, HRC_NV); in motion.memory */
+    int first;   /* frame where it starts */
+    int frames;  /* that are simulated and judged */
+    int ndisturb;
+    disturbance disturb[COURSE_MAX_DISTURBANCES]; /* in order of time */
+    bool own_start;                               /* start is not the reference's own state */
+    double start[HRC_NQ];                         /* at rest */
+    int how;                                      /* of hrc_follow */
+} course;
+
+/* Takes the clip over, also on failure. held: the reference is piecewise constant, so its velocity is 0. */
+hrc_status course_create(course *t, const char *name, const char *category, clip *motion, bool held,
+                         int first, double limit_s, hrc_error *err);
+void course_free(course *t);
+hrc_motion course_motion(const course *t);
+
+typedef struct {
+    figures figures;
+    int frames;
+    bool diverged;
+    int64_t plans, verdicts[HRC_VERDICTS];
+    double plan_ms;  /* mean; wall clock, so not the same twice */
+    double stands_s; /* after the last disturbance or the start: when the robot is on the reference for a
+                        second without a break; -1: never */
+} course_result;
+
+typedef struct {
+    sim *physics;
+    int worker; /* of the simulator's pool */
+    hrc_controller
+        *control; /* NULL: plain PD tracking of the reference's joints, nobody looks after balance */
+    void (*tick)(void *ctx, int frame); /* called now and again; may be NULL */
+    void *ctx;
+} course_means;
+
+/* record NULL: figures only. */
+hrc_status course_run(const course *t, const course_means *means, course_result *out, rollout *record,
+                      hrc_error *err);
+
+/* One control period of robot and controller: what `run` and the playground do too. */
+hrc_status loop_step(hrc_controller *c, sim *physics, sim_world *w, int worker, hrc_target *target,
+                     hrc_error *err);
+
+void disturb_apply(const disturbance *d, sim_world *w);
+void disturb_describe(const disturbance *d, char *out, size_t size); /* "push 1.5 m/s to the left" */
+
+#endif

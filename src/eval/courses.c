@@ -1,0 +1,116 @@
+#include "eval/courses.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "motion/edit.h"
+#include "motion/shipped.h"
+
+#define CORPUS "motions/cmu.safetensors"
+
+hrc_status courses_grow(course_list *list, course **out, hrc_error *err)
+{
+    if (list->n == list->capacity) {
+        int capacity = list->capacity ? 2 * list->capacity : 16;
+        course *more = realloc(list->courses, sizeof *more * (size_t)capacity);
+        if (!more) return fail(err, HRC_ENOMEM, "evaluation: out of memory for %d courses", capacity);
+        list->courses = more;
+        list->capacity = capacity;
+    }
+    *out = &list->courses[list->n++];
+    **out = (course){0};
+    return HRC_OK;
+}
+
+void courses_free(course_list *list)
+{
+    for (int i = 0; i < list->n; i++) course_free(&list->courses[i]);
+    free(list->courses);
+    *list = (course_list){0};
+}
+
+/* One course for each start; the clip is copied. */
+static hrc_status add_starts(course_list *list, const clip *c, const char *category, bool held,
+                             const course_options *o, hrc_error *err)
+{
+    for (int s = 0; s < o->starts; s++) {
+        course *t = NULL;
+        clip copy;
+        char name[256];
+        const int first = (int)((int64_t)s * (c->n - 1) / o->starts);
+        if (o->starts > 1)
+            snprintf(name, sizeof name, "%s from frame %d", c->name, first);
+        else
+            snprintf(name, sizeof name, "%s", c->name);
+        TRY(clip_cut(&copy, c, 0, c->n - 1, err));
+        if (o->hold_s > 0) clip_hold(&copy, o->hold_s);
+        TRY(courses_grow(list, &t, err));
+        TRY(course_create(t, name, category, &copy, held || o->hold_s > 0, first, o->limit_s, err));
+    }
+    return HRC_OK;
+}
+
+static hrc_status add_sequences(course_list *list, const suite *s, const corpus *c, const course_options *o,
+                                hrc_error *err)
+{
+    for (int i = 0; i < s->n; i++) {
+        const suite_sequence *q = &s->sequences[i];
+        clip motion;
+        TRY(suite_clip(s, i, c, &motion, err));
+        hrc_status status = add_starts(list, &motion, q->category, q->hold > 0, o, err);
+        clip_free(&motion);
+        TRY(status);
+    }
+    return HRC_OK;
+}
+
+static bool names_corpus_clips(const suite *s)
+{
+    for (int i = 0; i < s->n; i++)
+        if (!strpbrk(s->sequences[i].clip, "/.#")) return true;
+    return false;
+}
+
+static hrc_status open_corpus(corpus *c, const char *path, hrc_error *err)
+{
+    char shipped[4096];
+    if (!path && !shipped_path(shipped, sizeof shipped, CORPUS))
+        return fail(err, HRC_EFILE, "there is no " CORPUS " here or beside the program, give --corpus FILE");
+    return corpus_open(c, path ? path : shipped, err);
+}
+
+hrc_status courses_of_suite(course_list *out, const char *name, const char *corpus_path,
+                            const course_options *options, hrc_error *err)
+{
+    suite s;
+    corpus c = {0};
+    TRY(suite_load(&s, name, err));
+    const bool needs = names_corpus_clips(&s);
+    hrc_status status = needs ? open_corpus(&c, corpus_path, err) : HRC_OK;
+    if (status == HRC_OK) {
+        status = add_sequences(out, &s, needs ? &c : NULL, options, err);
+        if (needs) corpus_close(&c);
+    }
+    suite_free(&s);
+    if (status < 0) courses_free(out);
+    return status;
+}
+
+hrc_status courses_of_motions(course_list *out, const char *const *paths, int n,
+                              const course_options *options, hrc_error *err)
+{
+    hrc_status status = HRC_OK;
+    for (int i = 0; i < n && status == HRC_OK; i++) {
+        clip original, c = {0};
+        status = clip_load(&original, paths[i], NULL, NULL, err);
+        if (status < 0) break;
+        status = clip_resample(&c, &original, HRC_RATE_HZ, err);
+        clip_free(&original);
+        if (status == HRC_OK)
+            status = add_starts(out, &c, *c.category ? c.category : "motion", false, options, err);
+        clip_free(&c);
+    }
+    if (status < 0) courses_free(out);
+    return status;
+}

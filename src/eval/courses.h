@@ -1,0 +1,30 @@
+/* Lists of courses: of a suite, of motion files, of starts spread over motions. */
+#ifndef HRC_EVAL_COURSES_H
+#define HRC_EVAL_COURSES_H
+
+#include "eval/course.h"
+#include "motion/suite.h"
+
+typedef struct {
+    int n, capacity;
+    course *courses;
+} course_list;
+
+typedef struct {
+    double limit_s; /* longest rollout: 20 s in the paper */
+    double hold_s;  /* > 0: every reference is held for as long, piecewise constant */
+    int starts;     /* evenly spread over each motion, the first at frame 0; 1: frame 0 alone */
+} course_options;
+
+/* NAME or FILE.csv. Clips that are named, not files, come from the corpus at corpus_path; NULL: the shipped
+ * one. */
+hrc_status courses_of_suite(course_list *out, const char *suite, const char *corpus_path,
+                            const course_options *options, hrc_error *err);
+hrc_status courses_of_motions(course_list *out, const char *const *paths, int n,
+                              const course_options *options, hrc_error *err);
+void courses_free(course_list *list);
+
+/* A zeroed place at the end of the list. */
+hrc_status courses_grow(course_list *list, course **out, hrc_error *err);
+
+#endif

@@ -1,0 +1,161 @@
+#include "eval/evaluate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+#define RESAMPLES 2000
+
+typedef struct {
+    evaluation *e;
+    const method *methods;
+    const course *courses;
+    const evaluate_options *o;
+    sim *physics;
+    hrc_controller **controls; /* (threads, nmethods); NULL where plain PD */
+    hrc_status *status;        /* (nmethods, ncourses) */
+    hrc_error *errors;
+    int64_t steps_done, steps_total; /* for the time left */
+} job;
+
+typedef struct {
+    job *j;
+    int worker, seen;
+} ticker;
+
+static void tick(void *ctx, int frame)
+{
+    ticker *t = ctx;
+    int64_t now = __atomic_add_fetch(&t->j->steps_done, frame - t->seen, __ATOMIC_RELAXED);
+    t->seen = frame;
+    if (t->worker == 0 && t->j->o->progress)
+        t->j->o->progress(t->j->o->ctx, (double)now / (double)t->j->steps_total);
+}
+
+static void run_one(void *ctx, int item, int worker)
+{
+    job *j = ctx;
+    const int m = item / j->e->ncourses, i = item % j->e->ncourses;
+    const course *t = &j->courses[i];
+    outcome *out = &j->e->outcomes[item];
+    ticker clock = {j, worker, 0};
+    if (j->o->stop && j->o->stop()) {
+        j->status[item] = fail(&j->errors[item], HRC_EINTERRUPTED, "interrupted");
+        return;
+    }
+    const course_means means = {.physics = j->physics,
+                                .worker = worker,
+                                .control = j->controls[worker * j->e->nmethods + m],
+                                .tick = tick,
+                                .ctx = &clock};
+    j->status[item] =
+        course_run(t, &means, &out->result, j->o->record ? &out->record : NULL, &j->errors[item]);
+    tick(&clock, t->frames);
+}
+
+static hrc_status make_controls(job *j, hrc_error *err)
+{
+    const int threads = pool_threads(j->o->threads), n = j->e->nmethods;
+    j->controls = calloc((size_t)(threads * n), sizeof *j->controls);
+    if (!j->controls) return fail(err, HRC_ENOMEM, "evaluation: out of memory");
+    for (int i = 0; i < threads * n; i++) {
+        const method *m = &j->methods[i % n];
+        if (m->tracker) TRY(hrc_controller_create(&j->controls[i], m->tracker, m->planner, &m->options, err));
+    }
+    return HRC_OK;
+}
+
+static hrc_status run_all(job *j, hrc_error *err)
+{
+    const int items = j->e->nmethods * j->e->ncourses;
+    j->status = calloc((size_t)items, sizeof *j->status);
+    j->errors = calloc((size_t)items, sizeof *j->errors);
+    j->e->outcomes = calloc((size_t)items, sizeof *j->e->outcomes);
+    if (!j->status || !j->errors || !j->e->outcomes)
+        return fail(err, HRC_ENOMEM, "evaluation: out of memory for %d rollouts", items);
+    TRY(make_controls(j, err));
+    TRY(sim_create(&j->physics, j->o->cfg, j->o->threads, err));
+    for (int i = 0; i < j->e->ncourses; i++) j->steps_total += j->courses[i].frames;
+    j->steps_total *= j->e->nmethods;
+    pool_items(j->o->threads, items, run_one, j);
+    for (int i = 0; i < items; i++)
+        if (j->status[i] < 0) return fail(err, j->status[i], "%s", j->errors[i].text);
+    return HRC_OK;
+}
+
+hrc_status evaluate(evaluation *out, const method *methods, int nmethods, const course *courses, int ncourses,
+                    const evaluate_options *options, hrc_error *err)
+{
+    *out = (evaluation){.nmethods = nmethods, .ncourses = ncourses};
+    job j = {.e = out, .methods = methods, .courses = courses, .o = options};
+    hrc_status status = run_all(&j, err);
+    for (int i = 0; j.controls && i < pool_threads(options->threads) * nmethods; i++)
+        hrc_controller_free(j.controls[i]);
+    sim_free(j.physics);
+    free(j.controls);
+    free(j.status);
+    free(j.errors);
+    if (status < 0) evaluation_free(out);
+    return status;
+}
+
+void evaluation_free(evaluation *e)
+{
+    for (int i = 0; e->outcomes && i < e->nmethods * e->ncourses; i++) rollout_free(&e->outcomes[i].record);
+    free(e->outcomes);
+    *e = (evaluation){0};
+}
+
+/* ---- Means ---- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Percentile bootstrap of the mean of x (n). */
+static void interval(double *low, double *high, const double *x, int n, double *means)
+{
+    rng r = rng_make(1, (uint64_t)n);
+    for (int i = 0; i < RESAMPLES; i++) {
+        double sum = 0;
+        for (int k = 0; k < n; k++) sum += x[rng_below(&r, (uint32_t)n)];
+        means[i] = sum / n;
+    }
+    qsort(means, RESAMPLES, sizeof *means, compare_doubles);
+    *low = means[(int)(0.025 * RESAMPLES)];
+    *high = means[(int)(0.975 * RESAMPLES) - 1];
+}
+
+void summarise(summary *out, const evaluation *e, int m, const course *courses, const char *category)
+{
+    double means[RESAMPLES], *x = malloc(sizeof *x * (size_t)e->ncourses);
+    *out = (summary){0};
+    for (int f = 0; f < FIGURE_COUNT && x; f++) {
+        int n = 0;
+        double sum = 0;
+        for (int i = 0; i < e->ncourses; i++) {
+            if (category && strcmp(category, courses[i].category)) continue;
+            sum += x[n++] = figure_of(&outcome_of(e, m, i)->result.figures, f);
+        }
+        if (!n) break;
+        out->n = n;
+        *figure_at(&out->mean, f) = sum / n;
+        interval(figure_at(&out->low, f), figure_at(&out->high, f), x, n, means);
+    }
+    free(x);
+}
+
+int categories_of(const char **out, int max, const course *courses, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n && count < max; i++) {
+        int k = 0;
+        while (k < count && strcmp(out[k], courses[i].category)) k++;
+        if (k == count) out[count++] = courses[i].category;
+    }
+    return count;
+}

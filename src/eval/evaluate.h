@@ -1,0 +1,59 @@
+/* Methods times courses, in parallel, with the same bits for any number of threads; then means over courses
+ * with bootstrap intervals, over all and by category. */
+#ifndef HRC_EVAL_EVALUATE_H
+#define HRC_EVAL_EVALUATE_H
+
+#include "base/pool.h"
+#include "eval/course.h"
+
+/* A row of the table. Models are borrowed. */
+typedef struct {
+    const char *name;
+    const hrc_model *tracker; /* NULL: plain PD */
+    const hrc_model *planner; /* NULL: none */
+    hrc_options options;
+} method;
+
+typedef struct {
+    course_result result;
+    rollout record; /* when asked for */
+} outcome;
+
+typedef struct {
+    int nmethods, ncourses;
+    outcome *outcomes; /* (nmethods, ncourses) */
+} evaluation;
+
+typedef struct {
+    const config *cfg;
+    pool *threads;
+    bool record;
+    void (*progress)(void *ctx, double fraction); /* called by one thread; may be NULL */
+    bool (*stop)(void);                           /* asked before each rollout; may be NULL */
+    void *ctx;
+} evaluate_options;
+
+hrc_status evaluate(evaluation *out, const method *methods, int nmethods, const course *courses, int ncourses,
+                    const evaluate_options *options, hrc_error *err);
+void evaluation_free(evaluation *e);
+
+static inline const outcome *outcome_of(const evaluation *e, int m, int t)
+{
+    return &e->outcomes[(size_t)m * (size_t)e->ncourses + (size_t)t];
+}
+
+/* ---- Means ---- */
+
+typedef struct {
+    int n;
+    figures mean, low, high; /* 95 % interval of the mean, by resampling the courses */
+} summary;
+
+/* Of one method over the courses of a category; NULL: of all. The seed is fixed: the same data, the same
+ * interval. */
+void summarise(summary *out, const evaluation *e, int m, const course *courses, const char *category);
+
+/* The categories in the order in which they first occur. Returns how many; at most max. */
+int categories_of(const char **out, int max, const course *courses, int n);
+
+#endif

@@ -1,0 +1,118 @@
+/* heracles eval through the program, with small untrained models. */
+#include <stdlib.h>
+
+#include "shell.h"
+#include "small.h"
+
+
+static double number(const json_t *j, const char *key)
+{
+    const json_t *value = json_object_get(j, key);
+    if (!json_is_number(value)) test_fail(__FILE__, __LINE__, "no number \"%s\" in the JSON", key);
+    return json_number_value(value);
+}
+
+static void test_interface(void)
+{
+    static const char *const KEYS[] = {"cr",         "joint_rad", "height_m", "ori_rad",
+                                       "linvel_mps", "progress",  "n"};
+    small_tracker("t.safetensors", "reference");
+    json_t *j = shell_json("$HERACLES eval --motion motions/wave.safetensors motions/floor.safetensors "
+                           "--tracker $T/t.safetensors --planner off --limit 2 --json");
+    json_t *categories = json_object_get(j, "categories");
+    ENSURE(json_object_size(categories) >= 1);
+    const char *name;
+    json_t *part;
+    double n = 0;
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) number(j, KEYS[i]);
+    json_object_foreach (categories, name, part) {
+        for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) number(part, KEYS[i]);
+        n += number(part, "n");
+    }
+    ENSURE(n == 2 && number(j, "n") == 2 && json_array_size(json_object_get(j, "clips")) == 2);
+    double cr = number(j, "cr"), progress = number(j, "progress");
+    json_decref(j);
+    ENSURE(cr >= 0 && cr <= 1 && progress <= cr);
+}
+
+/* Joint targets are the reference's: on its feet for a moment, and then it falls. */
+static void test_what_it_measures(void)
+{
+    small_tracker("t.safetensors", "reference");
+    json_t *j = shell_json("$HERACLES eval motions/wave.safetensors --tracker $T/t.safetensors --planner off "
+                           "--starts 3 --json");
+    json_t *clips = json_object_get(j, "clips");
+    ENSURE(json_array_size(clips) == 3);
+    double frames = number(json_array_get(clips, 0), "frames");
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *c = json_array_get(clips, i);
+        ENSURE_NEAR(number(c, "first"), (double)(int)((double)i * frames / 3), 1);
+        ENSURE_NEAR(number(c, "frames") + number(c, "first"), frames, 0);
+        ENSURE(number(c, "progress") > 0.05); /* it does not fall at once */
+        ENSURE(number(c, "success") == 0 || number(c, "cr") == 1);
+    }
+    json_decref(j);
+}
+
+static void test_same_bits(void)
+{
+    small_tracker("t.safetensors", "reference");
+    small_planner("p.safetensors", 38);
+    const char *line =
+        "e=\"$HERACLES eval motions/wave.safetensors motions/floor.safetensors --starts 2 --limit 1 "
+        "--tracker $T/t.safetensors --planner $T/p.safetensors --json\"\n"
+        "$e --threads 1 > $T/1.json && $e --threads 3 > $T/3.json && $e --seed 1 > $T/s.json\n";
+    ENSURE(shell(line) == 0);
+    ENSURE(shell("cmp $T/1.json $T/3.json") == 0);
+    ENSURE(shell("cmp -s $T/1.json $T/s.json") == 1);
+}
+
+static void test_requirements(void)
+{
+    small_tracker("t.safetensors", "reference");
+#define EVAL "$HERACLES eval motions/wave.safetensors --tracker $T/t.safetensors --planner off --limit 0.5 "
+    ENSURE(shell(EVAL "--require cr=0.1") == 0);
+    ENSURE(shell(EVAL "--require joint_rad=0.0001") == 3 && says("joint_rad is") && says("at most 0.0001"));
+    ENSURE(shell(EVAL "--require cr=1.1") == 3);
+    ENSURE(shell(EVAL "--require speed=1") == 2 && says("--require is \"speed=1\""));
+    ENSURE(shell(EVAL "--require cr=") == 2);
+}
+
+static void test_refusals(void)
+{
+    small_tracker("t.safetensors", "reference");
+    ENSURE(shell("$HERACLES eval") == 2 && says("--suite NAME or --motion FILE"));
+    ENSURE(shell("$HERACLES eval --suite smoke motions/wave.safetensors") == 2);
+    ENSURE(shell("cd $T && $HERACLES eval --suite absent --tracker t.safetensors --planner off") == 1 &&
+           says("there is no suite \"absent\""));
+    ENSURE(shell(EVAL "$T/absent.csv") == 1 && says("absent.csv"));
+    ENSURE(shell("printf 'clip,first,last,category,hold\\n02_99,0,10,walk,0\\n' > $T/s.csv\n"
+                 "$HERACLES eval --suite $T/s.csv --tracker $T/t.safetensors --planner off") == 1 &&
+           says("clip \"02_99\" is not in"));
+    ENSURE(shell("$HERACLES eval motions/wave.safetensors --tracker motions/wave.safetensors") == 1 &&
+           says("format is"));
+    ENSURE(
+        shell(
+            "$HERACLES eval motions/wave.safetensors --tracker $T/t.safetensors --planner $T/t.safetensors") ==
+            1 &&
+        says("is a tracker, expected a planner"));
+}
+
+/* A suite of one's own, with clips by path. */
+static void test_own_suite(void)
+{
+    small_tracker("t.safetensors", "reference");
+    ENSURE(shell("cp motions/wave.safetensors $T/mine.safetensors\n"
+                 "printf 'clip,first,last,category,hold\\nmine.safetensors,0,40,arms,0\\n"
+                 "mine.safetensors,20,60,held,0.2\\n' > $T/s.csv") == 0);
+    json_t *j =
+        shell_json("$HERACLES eval --suite $T/s.csv --tracker $T/t.safetensors --planner off --json --quiet");
+    json_t *c = json_object_get(j, "categories");
+    double n = number(j, "n"), held = number(json_object_get(c, "held"), "n");
+    json_decref(j);
+    ENSURE(n == 2 && held == 1);
+}
+
+TEST_TABLE({"eval.interface", test_interface}, {"eval.what_it_measures", test_what_it_measures},
+           {"eval.same_bits", test_same_bits}, {"eval.requirements", test_requirements},
+           {"eval.refusals", test_refusals}, {"eval.own_suite", test_own_suite})
