@@ -20,6 +20,7 @@ const command *const COMMANDS[] = {
     &CMD_PLAN,
     &CMD_EXPORT,
     &CMD_ROBOT,
+    &CMD_ROBOT_SIM,
     &CMD_BENCH_SIM,
     &CMD_BENCH_ENV,
     &CMD_BENCH_TRAIN,

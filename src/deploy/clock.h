@@ -1,0 +1,31 @@
+/* The one clock of src/deploy: monotonic, in ns. */
+#ifndef HRC_DEPLOY_CLOCK_H
+#define HRC_DEPLOY_CLOCK_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <time.h>
+
+#define NS_PER_S 1000000000LL
+#define NS_PER_MS 1000000LL
+#define TICK_NS (2 * NS_PER_MS) /* 500 Hz */
+
+static inline int64_t clock_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static inline struct timespec clock_spec(int64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+}
+
+static inline void clock_sleep_until(int64_t ns)
+{
+    struct timespec t = clock_spec(ns);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {}
+}
+
+#endif
