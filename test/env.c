@@ -127,7 +127,7 @@ static void test_rewards(void)
     contact[G1_TORSO] = 5, contact[3] = 1.5, contact[4] = 0.9, contact[G1_LEFT_ANKLE] = 300;
     robot_look(&v, qpos, qvel);
     reward_terms(terms, &w, &v, f, action, zero, contact);
-    ENSURE_NEAR(terms[REWARD_action_rate], -0.1 * 5, 1e-9);
+    ENSURE_NEAR(terms[REWARD_action_rate], -0.02 * 5, 1e-9);
     ENSURE_NEAR(terms[REWARD_joint_limit], -10 * 0.05, 1e-9);
     ENSURE_NEAR(terms[REWARD_contact], -0.1 * 2, 1e-9);
     bed_free(&b);

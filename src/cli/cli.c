@@ -253,6 +253,7 @@ static int parse_option(args *a, int argc, char **argv, int *i, bool *help)
         value = argv[++*i];
     }
     if (own >= 0) {
+        if (o->value && strstr(o->value, "...")) a->operands[a->n++] = value;
         a->values[own] = o->value ? value : "1";
         return EXIT_DONE;
     }

@@ -13,7 +13,8 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_MISSED = 3, EXIT_INT
 
 typedef struct {
     const char *name;  /* "out" for --out; {0} ends the list */
-    const char *value; /* what stands for the value in the help: "FILE"; NULL for a flag */
+    const char *value; /* what stands for the value in the help: "FILE"; NULL for a flag; "FILE...": may be
+                          given again, and is one of the operands */
     const char *def;   /* default as text; NULL: none */
     const char *help;
 } option;

@@ -15,6 +15,7 @@ const command *const COMMANDS[] = {
     &CMD_CORPUS_INFO,
     &CMD_CORPUS_SUITES,
     &CMD_TRAIN_PLANNER,
+    &CMD_TRAIN_TRACKER,
     &CMD_EVAL,
     &CMD_EVAL_PLANNER,
     &CMD_PLAN,

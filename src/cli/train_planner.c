@@ -3,23 +3,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/training.h"
 #include "learn/motions.h"
 #include "learn/planner_train.h"
 #include "plan/planner.h"
 
 typedef struct {
+    training run;
     const args *a;
-    const char *out;
-    char checkpoint[1024], log_path[1024];
-    FILE *log;
     motions data;
     tuple_set *train, *heldout;
     pool *threads;
     planner_trainer *trainer;
-    double minutes, checkpoint_s, heldout_loss;
+    double heldout_loss;
     int log_every, heldout_every;
 } session;
 
@@ -44,24 +42,17 @@ static hrc_status make_tuples(session *s, hrc_error *err)
     return status;
 }
 
-static hrc_status open_log(session *s, bool resumed, hrc_error *err)
-{
-    s->log = fopen(s->log_path, resumed ? "a" : "w");
-    return s->log ? HRC_OK : fail(err, HRC_EFILE, "%s: cannot write", s->log_path);
-}
-
 static hrc_status set_up(session *s, hrc_error *err)
 {
     const args *a = s->a;
-    bool mirror = !strcmp(a->cfg.planner_mirror, "on"), resume = arg(a, "resume") != NULL;
+    bool mirror = !strcmp(a->cfg.planner_mirror, "on"), resumed = training_resumes(&s->run);
     cli_note(a, "reading motions");
     TRY(pool_create(&s->threads, a->threads, err));
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, mirror, err));
     TRY(make_tuples(s, err));
     TRY(planner_trainer_create(&s->trainer, &a->cfg, s->train, s->heldout, a->seed, s->threads, err));
-    bool resumed = resume && access(s->checkpoint, F_OK) == 0;
-    if (resumed) TRY(planner_checkpoint_load(s->trainer, s->checkpoint, err));
-    TRY(open_log(s, resumed, err));
+    if (resumed) TRY(planner_checkpoint_load(s->trainer, s->run.checkpoint, err));
+    TRY(training_open_log(&s->run, resumed ? -1 : 0, err));
     cli_note(
         a, "%zu parameters; %.1f min of motion to train on (%d starts%s), %.1f min held out; step %lld of %d",
         planner_trainer_parameters(s->trainer), s->data.train_s / 60, tuples_count(s->train),
@@ -72,7 +63,7 @@ static hrc_status set_up(session *s, hrc_error *err)
 
 static void tear_down(session *s)
 {
-    if (s->log) fclose(s->log);
+    if (s->run.log) fclose(s->run.log);
     planner_trainer_free(s->trainer);
     tuples_free(s->train);
     tuples_free(s->heldout);
@@ -87,10 +78,7 @@ static void write_log(session *s, int64_t step, double loss, const planner_updat
     json_t *line = json_pack("{s:I, s:o, s:o, s:o, s:f, s:f}", "step", (json_int_t)step, "loss",
                              json_number(loss), "heldout", json_number(s->heldout_loss), "grad_norm",
                              json_number(u->grad_norm), "rate", u->rate, "seconds", seconds);
-    json_dumpf(line, s->log, JSON_COMPACT | JSON_REAL_PRECISION(6));
-    fputc('\n', s->log);
-    fflush(s->log);
-    json_decref(line);
+    training_log(&s->run, line);
 }
 
 /* Until the last step, the time limit or Ctrl-C. The mean loss since the last line of the log is smoother
@@ -99,15 +87,15 @@ static hrc_status train(session *s, hrc_error *err)
 {
     const int64_t steps = s->a->cfg.planner_steps;
     progress bar = progress_begin(s->a, "training");
-    double begin = now_s(), saved = begin, sum = 0;
+    double sum = 0;
     int count = 0;
-    while (planner_trainer_steps(s->trainer) < steps && !cli_interrupted() &&
-           now_s() - begin < 60 * s->minutes) {
+    training_begin(&s->run);
+    while (planner_trainer_steps(s->trainer) < steps && training_goes_on(&s->run)) {
         planner_update u = planner_trainer_step(s->trainer);
         if (!isfinite(u.grad_norm))
             return fail(err, HRC_ENONFINITE,
                         "training: the gradient of step %lld is not finite; %s holds the last good state",
-                        (long long)planner_trainer_steps(s->trainer) + 1, s->checkpoint);
+                        (long long)planner_trainer_steps(s->trainer) + 1, s->run.checkpoint);
         int64_t step = planner_trainer_steps(s->trainer);
         sum += u.loss, count++;
         if (step % s->heldout_every == 0 || step == steps)
@@ -116,17 +104,17 @@ static hrc_status train(session *s, hrc_error *err)
             char detail[96];
             snprintf(detail, sizeof detail, "step %lld  loss %.4f  held out %.4f", (long long)step,
                      sum / count, s->heldout_loss);
-            write_log(s, step, sum / count, &u, now_s() - begin);
+            write_log(s, step, sum / count, &u, now_s() - s->run.begin);
             progress_show(&bar, (double)step / (double)steps, detail);
             sum = 0, count = 0;
         }
-        if (now_s() - saved > s->checkpoint_s) {
-            TRY(planner_checkpoint_save(s->trainer, s->checkpoint, err));
-            saved = now_s();
+        if (training_checkpoint_due(&s->run)) {
+            TRY(planner_checkpoint_save(s->trainer, s->run.checkpoint, err));
+            s->run.saved = now_s();
         }
     }
     progress_end(&bar);
-    return planner_checkpoint_save(s->trainer, s->checkpoint, err);
+    return planner_checkpoint_save(s->trainer, s->run.checkpoint, err);
 }
 
 static hrc_status export_model(session *s, hrc_error *err)
@@ -147,7 +135,7 @@ static hrc_status export_model(session *s, hrc_error *err)
         bool bf16 = arg(s->a, "float") == NULL;
         if (bf16) plan_model_round(&m);
         status = planner_record(&pair, &m, err);
-        if (status == HRC_OK) status = plan_model_save(&m, &pair, bf16, s->out, err);
+        if (status == HRC_OK) status = plan_model_save(&m, &pair, bf16, s->run.out, err);
     }
     plan_model_free(&m);
     free(settings);
@@ -159,33 +147,29 @@ static int report(const session *s)
     int64_t step = planner_trainer_steps(s->trainer);
     bool complete = step >= s->a->cfg.planner_steps;
     if (s->a->json)
-        cli_json(json_pack("{s:s, s:s, s:s, s:I, s:b, s:o, s:I}", "model", s->out, "checkpoint",
-                           s->checkpoint, "log", s->log_path, "step", (json_int_t)step, "complete", complete,
-                           "heldout", json_number(s->heldout_loss), "parameters",
+        cli_json(json_pack("{s:s, s:s, s:s, s:I, s:b, s:o, s:I}", "model", s->run.out, "checkpoint",
+                           s->run.checkpoint, "log", s->run.log_path, "step", (json_int_t)step, "complete",
+                           complete, "heldout", json_number(s->heldout_loss), "parameters",
                            (json_int_t)planner_trainer_parameters(s->trainer)));
     else if (!s->heldout)
-        printf("%s: step %lld of %d, nothing held out to judge by%s\n", s->out, (long long)step,
+        printf("%s: step %lld of %d, nothing held out to judge by%s\n", s->run.out, (long long)step,
                s->a->cfg.planner_steps, complete ? "" : "; --resume goes on from here");
     else
-        printf("%s: step %lld of %d, held-out loss %.4f%s\n", s->out, (long long)step,
+        printf("%s: step %lld of %d, held-out loss %.4f%s\n", s->run.out, (long long)step,
                s->a->cfg.planner_steps, s->heldout_loss, complete ? "" : "; --resume goes on from here");
     return cli_interrupted() ? EXIT_INTERRUPTED : EXIT_DONE;
 }
 
 static int run_train_planner(const args *a)
 {
-    session s = {.a = a, .out = arg(a, "out"), .minutes = INFINITY, .heldout_loss = NAN};
-    double log_every = 20, heldout_every = 200, checkpoint_min = 3;
-    if (!s.out) return cli_usage(a, "--out is missing");
+    session s = {.a = a, .heldout_loss = NAN};
+    double log_every = 20, heldout_every = 200;
+    if (!training_options(&s.run, a)) return EXIT_USAGE;
     if ((arg(a, "corpus") != NULL) == (a->n > 0)) return cli_usage(a, "give --corpus FILE or motion files");
-    if (!arg_number(a, "minutes", 0, 1e6, &s.minutes) || !arg_number(a, "log-every", 1, 1e6, &log_every) ||
-        !arg_number(a, "heldout-every", 1, 1e6, &heldout_every) ||
-        !arg_number(a, "checkpoint-minutes", 0, 1e6, &checkpoint_min))
+    if (!arg_number(a, "log-every", 1, 1e6, &log_every) ||
+        !arg_number(a, "heldout-every", 1, 1e6, &heldout_every))
         return EXIT_USAGE;
-    s.log_every = (int)log_every, s.heldout_every = (int)heldout_every, s.checkpoint_s = 60 * checkpoint_min;
-    snprintf(s.checkpoint, sizeof s.checkpoint, "%s.checkpoint", s.out);
-    snprintf(s.log_path, sizeof s.log_path, "%s.log.jsonl", s.out);
-    cli_save_on_interrupt();
+    s.log_every = (int)log_every, s.heldout_every = (int)heldout_every;
     hrc_error err;
     hrc_status status = set_up(&s, &err);
     if (status == HRC_OK) status = train(&s, &err);
@@ -196,14 +180,11 @@ static int run_train_planner(const args *a)
 }
 
 static const option OPTIONS[] = {
-    {"out", "MODEL", NULL, "the model (-o); MODEL.checkpoint and MODEL.log.jsonl stand beside it"},
+    TRAINING_OPTIONS,
     {"corpus", "FILE", NULL, "a corpus, with its split into training and held-out clips"},
     {"minutes", "N", NULL, "stop and save after so many minutes; default: after planner.steps updates"},
-    {"resume", NULL, NULL, "go on from MODEL.checkpoint when it is there"},
-    {"float", NULL, NULL, "store the model in float instead of bfloat16"},
     {"log-every", "N", "20", "steps between lines of the log"},
     {"heldout-every", "N", "200", "steps between measurements of the held-out loss"},
-    {"checkpoint-minutes", "N", "3", "time between checkpoints"},
     {0},
 };
 

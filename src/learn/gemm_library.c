@@ -1,6 +1,10 @@
 #include "learn/gemm_library.h"
 
 #include <cblas.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "nn/gemm.h"
 
 void gemm_library_start(void)
 {
@@ -13,6 +17,15 @@ void gemm_library(float *c, const float *a, const float *b, int m, int n, int k,
     cblas_sgemm(CblasRowMajor, flags & GEMM_TA ? CblasTrans : CblasNoTrans,
                 flags & GEMM_TB ? CblasTrans : CblasNoTrans, m, n, k, 1.0f, a, lda, b, ldb,
                 flags & GEMM_ADD ? 1.0f : 0.0f, c, ldc);
+}
+
+nn_ops training_ops(const char *precision)
+{
+    const bool bf16 = strcmp(precision, "auto") ? !strcmp(precision, "bf16") : nn_cpu() == NN_AVX512_BF16;
+    nn_ops ops = *nn_ops_best();
+    gemm_library_start();
+    ops.gemm = bf16 ? nn_gemm_bf16 : gemm_library;
+    return ops;
 }
 
 const char *gemm_library_name(void)

@@ -12,6 +12,10 @@ void gemm_library_start(void);
 void gemm_library(float *c, const float *a, const float *b, int m, int n, int k, int ldc, int lda, int ldb,
                   int flags);
 
+/* The kernels of this processor with the product that a training wants: precision "float", "bf16", or "auto"
+ * for bf16 where the processor has it, since emulated bfloat16 is slower than float. Starts the library. */
+nn_ops training_ops(const char *precision);
+
 const char *gemm_library_name(void); /* version and the processor it chose */
 
 #endif

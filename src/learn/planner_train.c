@@ -9,7 +9,6 @@
 #include "learn/field_train.h"
 #include "learn/gemm_library.h"
 #include "nn/adam.h"
-#include "nn/gemm.h"
 
 #define HELDOUT_BATCHES 8
 #define HELDOUT_SEED 0x48454c44u /* the same questions at every step of every run */
@@ -76,13 +75,6 @@ static hrc_status allocate(planner_trainer *t, hrc_error *err)
     return HRC_OK;
 }
 
-/* Emulated bfloat16 is slower than float. */
-static bool trains_in_bf16(const config *cfg)
-{
-    if (!strcmp(cfg->planner_precision, "auto")) return nn_cpu() == NN_AVX512_BF16;
-    return !strcmp(cfg->planner_precision, "bf16");
-}
-
 static hrc_status setup(planner_trainer *t, const config *cfg, hrc_error *err)
 {
     const int D = cfg->planner_dims;
@@ -91,9 +83,7 @@ static hrc_status setup(planner_trainer *t, const config *cfg, hrc_error *err)
     field_shape shape = {
         cfg->planner_depth, cfg->planner_heads, cfg->planner_width, cfg->planner_ratio, PLAN_K, D, 2 * D};
     TRY(field_init(&t->net, shape, err));
-    t->ops = *nn_ops_best();
-    gemm_library_start();
-    t->ops.gemm = trains_in_bf16(cfg) ? nn_gemm_bf16 : gemm_library;
+    t->ops = training_ops(cfg->planner_precision);
     TRY(allocate(t, err));
     TRY(field_pass_create(&t->pass, &t->net, &t->ops, t->threads, t->batch, err));
     t->optimiser.options = optimiser_options(cfg);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/rot.h"
 #include "robot/fk.h"
 
@@ -175,21 +176,14 @@ int tuples_count(const tuple_set *set)
     return set->nstarts;
 }
 
-static uint64_t fnv1a(uint64_t hash, const void *data, size_t size)
-{
-    const unsigned char *p = data;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ p[i]) * 0x100000001b3ull;
-    return hash;
-}
-
 uint64_t tuples_digest(const tuple_set *set)
 {
     const tuple_options *o = &set->options;
     const int whole[] = {o->D, o->stride, o->max_segment, o->noise, o->weighted, set->nstarts};
     const float real_options[] = {o->noise_joint, o->noise_pos, o->noise_rot};
-    uint64_t hash = fnv1a(0xcbf29ce484222325ull, whole, sizeof whole);
-    hash = fnv1a(hash, real_options, sizeof real_options);
-    return fnv1a(hash, set->qpos, sizeof(float) * HRC_NQ * (size_t)set->nframes);
+    uint64_t hash = hash_bytes(HASH_START, whole, sizeof whole);
+    hash = hash_bytes(hash, real_options, sizeof real_options);
+    return hash_bytes(hash, set->qpos, sizeof(float) * HRC_NQ * (size_t)set->nframes);
 }
 
 /* ---- One tuple ---- */

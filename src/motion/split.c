@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/rng.h"
 #include "motion/split_quotas.h"
 
@@ -55,9 +56,7 @@ typedef struct {
 
 static uint64_t shuffled(const char *key, uint64_t seed)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (const char *p = key; *p; p++) hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-    rng r = rng_make(seed, hash);
+    rng r = rng_make(seed, hash_bytes(HASH_START, key, strlen(key)));
     uint64_t high = rng_u32(&r);
     return high << 32 | rng_u32(&r);
 }

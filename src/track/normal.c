@@ -47,6 +47,36 @@ void normal_update(normal *s, const float *x, size_t rows)
     refresh(s);
 }
 
+void normal_gather(const normal *s, double *sums, const float *x, size_t rows)
+{
+    double *sum = sums + 1, *squares = sum + s->n;
+    sums[0] += (double)rows;
+    for (size_t r = 0; r < rows; r++, x += s->n) {
+#pragma omp simd
+        for (int i = 0; i < s->n; i++) {
+            double d = (double)(x[i] - s->shift[i]);
+            sum[i] += d;
+            squares[i] += d * d;
+        }
+    }
+}
+
+/* With S = sum and Q = sum of squares about the shift: batch mean = shift + S / rows, and about that mean
+ * Q - S^2 / rows. */
+void normal_merge(normal *s, const double *sums)
+{
+    const double rows = sums[0], all = s->count + rows;
+    const double *sum = sums + 1, *squares = sum + s->n;
+    if (!(rows > 0)) return;
+    for (int i = 0; i < s->n; i++) {
+        const double d = (double)s->shift[i] + sum[i] / rows - s->mean[i];
+        s->m2[i] += fmax(0, squares[i] - sum[i] * sum[i] / rows) + d * d * s->count * rows / all;
+        s->mean[i] += d * rows / all;
+    }
+    s->count = all;
+    refresh(s);
+}
+
 void normal_set(normal *s, double count, const float *mean, const float *variance)
 {
     s->count = count;

@@ -26,6 +26,12 @@ void normal_update(normal *s, const float *x, size_t rows);
 void normal_set(normal *s, double count, const float *mean, const float *variance);
 float normal_variance(const normal *s, int i);
 
+/* Sums over many calls, to be merged at once: sums (NORMAL_SUMS) += number of rows, and for every quantity
+ * the sum and the sum of squares about the present mean. Sums of several processes may be added up. */
+#define NORMAL_SUMS(n) (2 * (size_t)(n) + 1)
+void normal_gather(const normal *s, double *sums, const float *x, size_t rows);
+void normal_merge(normal *s, const double *sums);
+
 void normal_state(normal *s, state_list *l, const char *prefix);
 
 /* y (rows, n) = normalised x; y may be x. */

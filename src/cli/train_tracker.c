@@ -1,0 +1,290 @@
+/* heracles train tracker: the tracking policy, by any of the methods, with trials, a log, checkpoints and
+ * exact resume. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/training.h"
+#include "learn/comm.h"
+#include "learn/motions.h"
+#include "learn/tracker_train.h"
+
+#define TRIAL_SHARE 0.05 /* of the time that trials may take */
+#define TRIAL_LEAST_S 30 /* between two of them */
+
+typedef struct {
+    training run;
+    const args *a;
+    motions data;
+    clip *clips; /* those to train on; borrowed from data */
+    const char **categories;
+    int n;
+    double seconds; /* of motion */
+    pool *threads;
+    references refs;
+    tracker_trainer *trainer;
+    progress bar;
+    double iterations, trial_s, log_s, until; /* until: share of successes that ends the run; 0: none */
+    double first_share, judged_at, judged_took, logged_at;
+    int64_t judged_iteration;
+    bool told_trouble, reached;
+} session;
+
+static bool leads(void)
+{
+    return comm_rank() == 0;
+}
+
+/* ---- Set up ---- */
+
+/* Of a corpus the training split; of files all. */
+static hrc_status choose_clips(session *s, hrc_error *err)
+{
+    const bool corpus = arg(s->a, "corpus") != NULL;
+    s->clips = calloc((size_t)s->data.n, sizeof *s->clips);
+    s->categories = calloc((size_t)s->data.n, sizeof *s->categories);
+    if (!s->clips || !s->categories) return fail(err, HRC_ENOMEM, "train: out of memory");
+    for (int i = 0; i < s->data.n; i++) {
+        if (corpus && s->data.heldout[i]) continue;
+        s->clips[s->n] = s->data.clips[i];
+        s->categories[s->n++] = s->data.clips[i].category;
+        s->seconds += s->data.clips[i].n / s->data.clips[i].fps;
+    }
+    return s->n ? HRC_OK : fail(err, HRC_EINVAL, "%s: every clip is held out", arg(s->a, "corpus"));
+}
+
+static hrc_status go_on_or_begin(session *s, hrc_error *err)
+{
+    tracker_session old = {0};
+    if (comm_any(training_resumes(&s->run)))
+        TRY(tracker_checkpoint_load(s->trainer, s->run.checkpoint, &old, err));
+    s->run.begin -= old.wall_s;
+    return leads() ? training_open_log(&s->run, old.log_bytes, err) : HRC_OK;
+}
+
+static hrc_status set_up(session *s, const tracker_method *method, int ntrials, hrc_error *err)
+{
+    const args *a = s->a;
+    if (leads()) cli_note(a, "reading motions");
+    TRY(pool_create(&s->threads, a->threads, err));
+    TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, false, err));
+    TRY(choose_clips(s, err));
+    TRY(references_build(&s->refs, s->clips, s->n, !strcmp(a->cfg.env_mirror, "on"), s->threads, err));
+    const tracker_plan plan = {method, &a->cfg, &s->refs, s->categories, a->seed, s->threads, ntrials};
+    TRY(tracker_trainer_create(&s->trainer, &plan, err));
+    TRY(go_on_or_begin(s, err));
+    if (leads())
+        cli_note(a, "%s on %d clip%s, %.0f s of motion, %d threads, %s; iteration %lld", method->name, s->n,
+                 s->n == 1 ? "" : "s", s->seconds, pool_threads(s->threads), comm_name(),
+                 (long long)tracker_trainer_iterations(s->trainer));
+    return HRC_OK;
+}
+
+static void tear_down(session *s)
+{
+    if (s->run.log) fclose(s->run.log);
+    tracker_trainer_free(s->trainer);
+    references_free(&s->refs);
+    free(s->clips);
+    free(s->categories);
+    motions_free(&s->data);
+    pool_free(s->threads);
+}
+
+/* ---- Train ---- */
+
+static double wall_s(const session *s)
+{
+    return now_s() - s->run.begin;
+}
+
+/* Share of the run that is over. */
+static double share(const session *s)
+{
+    double by = isfinite(s->iterations) ? (double)tracker_trainer_iterations(s->trainer) / s->iterations
+                                        : wall_s(s) / (60 * s->run.minutes);
+    return isfinite(by) ? fmin(by, 1) : 0;
+}
+
+static bool finished(const session *s) /* for this rank alone */
+{
+    return (double)tracker_trainer_iterations(s->trainer) >= s->iterations || s->reached ||
+           !training_goes_on(&s->run);
+}
+
+static hrc_status judge(session *s, hrc_error *err)
+{
+    const double start = now_s();
+    TRY(tracker_trainer_judge(s->trainer, err));
+    const trial_summary *j = tracker_trainer_judged(s->trainer);
+    s->judged_at = now_s();
+    s->judged_iteration = tracker_trainer_iterations(s->trainer);
+    s->judged_took = s->judged_at - start;
+    s->reached = s->until > 0 && j->success >= s->until;
+    cli_note(s->a,
+             "%5.1f min  %6.2f M samples  success %.0f %% of %d, progress %.1f %%; joints %.2f rad, "
+             "height %.3f m, tilt %.3f rad",
+             wall_s(s) / 60, 1e-6 * (double)tracker_trainer_samples(s->trainer), 100 * j->success, j->n,
+             100 * j->progress, j->joint, j->height, j->tilt);
+    return HRC_OK;
+}
+
+static bool trials_due(const session *s)
+{
+    const double wait =
+        s->trial_s > 0 ? s->trial_s : fmax(TRIAL_LEAST_S, s->judged_took * (1 / TRIAL_SHARE - 1));
+    return now_s() - s->judged_at > wait;
+}
+
+/* Once each: a sentence on what goes wrong with the episodes, and the states before a divergence. */
+static void look_for_trouble(session *s)
+{
+    char path[1100];
+    text said = {0};
+    snprintf(path, sizeof path, "%s.diverged.safetensors", s->run.out);
+    if (!s->told_trouble && tracker_trainer_trouble(s->trainer, &said)) {
+        s->told_trouble = true;
+        cli_note(s->a, "%s", text_ok(&said) ? said.data : "Episodes end at once.");
+    }
+    text_free(&said);
+    if (tracker_trainer_dump(s->trainer, path))
+        cli_note(s->a, "a world diverged: %s holds the states before it", path);
+}
+
+static void write_line(session *s)
+{
+    const trial_summary *j = tracker_trainer_judged(s->trainer);
+    char detail[128];
+    snprintf(detail, sizeof detail, "%.2f M samples  success %.0f %%  progress %.0f %%  joints %.2f rad",
+             1e-6 * (double)tracker_trainer_samples(s->trainer), 100 * j->success, 100 * j->progress,
+             j->joint);
+    json_t *line = tracker_trainer_line(s->trainer);
+    json_object_set_new(line, "wall_s", json_number(wall_s(s)));
+    training_log(&s->run, line);
+    s->logged_at = now_s();
+    progress_show(&s->bar, (share(s) - s->first_share) / fmax(1e-9, 1 - s->first_share), detail);
+}
+
+static hrc_status save(session *s, hrc_error *err)
+{
+    const tracker_session now = {leads() ? training_log_bytes(&s->run) : 0, wall_s(s)};
+    s->run.saved = now_s();
+    return tracker_checkpoint_save(s->trainer, s->run.checkpoint, now, err);
+}
+
+/* What rank 0 does between iterations. */
+static hrc_status attend(session *s, hrc_error *err)
+{
+    look_for_trouble(s);
+    const bool due = trials_due(s) || finished(s);
+    if (due) TRY(judge(s, err));
+    if (due || now_s() - s->logged_at >= s->log_s) write_line(s);
+    return HRC_OK;
+}
+
+static hrc_status train(session *s, hrc_error *err)
+{
+    s->bar = progress_begin(s->a, "training");
+    s->first_share = share(s);
+    s->judged_at = s->logged_at = s->run.saved = now_s();
+    while (!comm_any(finished(s))) {
+        TRY(tracker_trainer_iterate(s->trainer, share(s), err));
+        if (leads()) TRY(attend(s, err));
+        if (comm_any(leads() && training_checkpoint_due(&s->run))) TRY(save(s, err));
+    }
+    progress_end(&s->bar);
+    if (leads() && s->judged_iteration != tracker_trainer_iterations(s->trainer)) {
+        TRY(judge(s, err));
+        write_line(s);
+    }
+    return save(s, err);
+}
+
+static int report(const session *s, const char *method)
+{
+    const trial_summary *j = tracker_trainer_judged(s->trainer);
+    const double iterations = (double)tracker_trainer_iterations(s->trainer);
+    const bool complete = s->reached || iterations >= s->iterations || wall_s(s) >= 60 * s->run.minutes;
+    if (s->a->json)
+        cli_json(json_pack("{s:s, s:s, s:s, s:s, s:f, s:I, s:f, s:b, s:b, s:i, s:f, s:f, s:f, s:f, s:f}",
+                           "model", s->run.out, "checkpoint", s->run.checkpoint, "log", s->run.log_path,
+                           "method", method, "iterations", iterations, "samples",
+                           (json_int_t)tracker_trainer_samples(s->trainer), "wall_s", wall_s(s), "complete",
+                           complete, "reached", s->reached, "trials", j->n, "success", j->success, "progress",
+                           j->progress, "joint_rad", j->joint, "height_m", j->height, "tilt_rad", j->tilt));
+    else
+        printf(
+            "%s: %.0f iterations, %.2f M samples, %.1f min; %.0f of %d trials succeed, progress %.1f %%%s\n",
+            s->run.out, iterations, 1e-6 * (double)tracker_trainer_samples(s->trainer), wall_s(s) / 60,
+            j->success * j->n, j->n, 100 * j->progress, complete ? "" : "; --resume goes on from here");
+    return cli_interrupted() ? EXIT_INTERRUPTED : EXIT_DONE;
+}
+
+static hrc_status run_session(session *s, const tracker_method *method, int ntrials, hrc_error *err)
+{
+    char data[256];
+    TRY(set_up(s, method, ntrials, err));
+    TRY(train(s, err));
+    if (!leads()) return HRC_OK;
+    snprintf(data, sizeof data, "%d clip%s, %.0f s of motion (%s)", s->n, s->n == 1 ? "" : "s", s->seconds,
+             arg(s->a, "corpus") ? arg(s->a, "corpus") : "clip files");
+    return tracker_trainer_export(s->trainer, s->run.out, data, !arg(s->a, "float"), err);
+}
+
+static int run_train_tracker(const args *a)
+{
+    session s = {.a = a, .iterations = INFINITY};
+    const tracker_method *method = tracker_method_find(arg(a, "method"));
+    double trial_min = 0, ntrials = 0;
+    if (!method)
+        return cli_usage(a, "--method is %.40s, expected one of: %s", arg(a, "method"),
+                         tracker_method_names());
+    if ((arg(a, "corpus") != NULL) == (a->n > 0)) return cli_usage(a, "give --corpus FILE or --motion FILE");
+    if (!training_options(&s.run, a) || !arg_number(a, "iterations", 1, 1e12, &s.iterations) ||
+        !arg_number(a, "trials", 0, 100000, &ntrials) ||
+        !arg_number(a, "trial-minutes", 0, 1e6, &trial_min) ||
+        !arg_number(a, "log-seconds", 0, 1e6, &s.log_s) || !arg_number(a, "until", 0, 1, &s.until))
+        return EXIT_USAGE;
+    if (!arg_given(a, "minutes") && arg_given(a, "iterations")) s.run.minutes = INFINITY;
+    s.trial_s = 60 * trial_min;
+    comm_start();
+    if (!leads())
+        snprintf(s.run.checkpoint, sizeof s.run.checkpoint, "%s.checkpoint.%d", s.run.out, comm_rank());
+    training_begin(&s.run);
+    hrc_error err;
+    hrc_status status = run_session(&s, method, (int)ntrials, &err);
+    int code = status < 0 ? cli_fail(&err) : leads() ? report(&s, method->name) : EXIT_DONE;
+    tear_down(&s);
+    comm_stop();
+    return code;
+}
+
+static const option OPTIONS[] = {
+    TRAINING_OPTIONS,
+    {"method", "NAME", "ppo", "how to train: world-model or ppo"},
+    {"motion", "FILE...", NULL, "motions to train on; FILE#NAME is one clip of a corpus"},
+    {"corpus", "FILE", NULL, "all clips of a corpus but those it holds out"},
+    {"minutes", "N", "60", "stop and save after so many minutes in all, resumed runs counted together"},
+    {"iterations", "N", NULL, "stop after so many iterations; then --minutes has no default"},
+    {"until", "SHARE", "0", "stop as soon as this share of the trials succeeds; 0: never"},
+    {"trials", "N", "0", "trials of an examination; 0: 8 starts of a single clip, 48 of many"},
+    {"trial-minutes", "N", "0", "time between examinations; 0: so that they take 5 % of it"},
+    {"log-seconds", "N", "5", "time between lines of the log"},
+    {0},
+};
+
+const command CMD_TRAIN_TRACKER = {
+    .name = "train tracker",
+    .operands = "[MOTION...]",
+    .summary = "train the tracking policy in simulation",
+    .details =
+        "Settings are in sections [tracker], [env], [reward], [sampling] and the method's own (heracles help\n"
+        "config). A trial starts on the reference, without noise, and succeeds when height (0.3 m) and tilt\n"
+        "(1.2 rad) stay near it to the end of the clip, 20 s at the most.",
+    .example = "heracles train tracker --method ppo --motion motions/walk.safetensors --minutes 45 -o "
+               "tracker.safetensors",
+    .options = OPTIONS,
+    .max_operands = -1,
+    .run = run_train_tracker,
+};

@@ -1,0 +1,27 @@
+/* The numbers of PPO, apart from any network. Arrays of a rollout are (T, n): step by step, all worlds. */
+#ifndef HRC_LEARN_PPO_LOSS_H
+#define HRC_LEARN_PPO_LOSS_H
+
+#include <stdbool.h>
+
+#include "nn/real.h"
+
+/* Generalised advantages and the critic's targets, all (T, n). over: the episode ended with this step, by
+ * failure or time-out; the reward of a time-out already holds gamma V(what it ended with). last (n): values
+ * after the last step.
+ *   delta_t = r_t + gamma V_(t+1) - V_t,   A_t = delta_t + gamma lambda A_(t+1),   target = A + V
+ * where an episode that is over has no t+1. */
+NN_FN void ppo_advantages(real *advantage, real *target, const real *reward, const real *value,
+                          const real *last, const bool *over, int T, int n, double gamma, double lambda);
+
+/* Mean over n of -min(r A, clamp(r, 1 - clip, 1 + clip) A) with r = exp(logp - old); dlogp (n) is set to its
+ * gradient. clipped, unless NULL: share of samples without a gradient. */
+NN_FN double ppo_surrogate(real *dlogp, double *clipped, const real *logp, const real *old,
+                           const real *advantage, int n, double clip);
+
+/* Mean over n of max((V - R)^2, (old + clamp(V - old, +-clip) - R)^2); clip 0: of (V - R)^2. dvalue (n) is
+ * set to its gradient. */
+NN_FN double ppo_value_loss(real *dvalue, const real *value, const real *old, const real *target, int n,
+                            double clip);
+
+#endif

@@ -1,0 +1,186 @@
+/* The driver of tracker training, with PPO as its method: resume, threads, log, refusals. */
+#include "learn/tracker_train.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "synthetic.h"
+#include "test.h"
+
+typedef struct {
+    config cfg;
+    clip motion;
+    pool *threads;
+    references refs;
+    tracker_trainer *t;
+} bed;
+
+static const char *const CATEGORY[] = {"turning"};
+
+static void bed_trainer(bed *b, uint64_t seed)
+{
+    hrc_error err;
+    const tracker_plan plan = {&METHOD_PPO, &b->cfg, &b->refs, CATEGORY, seed, b->threads, 2};
+    tracker_trainer_free(b->t);
+    ENSURE_OK(tracker_trainer_create(&b->t, &plan, &err));
+}
+
+static void bed_make(bed *b, int threads, const char *quantizer)
+{
+    hrc_error err;
+    static const char *const SETTINGS[] = {
+        "tracker.encoder_width=32", "tracker.action_width=32", "tracker.critic_width=32", "tracker.token=8",
+        "tracker.codes=16",         "ppo.worlds=10",           "ppo.horizon=7",           "ppo.minibatches=3",
+        "ppo.precision=float",      "sampling.warmup=5"};
+    *b = (bed){.cfg = config_default()};
+    for (int i = 0; i < COUNT(SETTINGS); i++) ENSURE_OK(config_override(&b->cfg, SETTINGS[i], &err));
+    strcpy(b->cfg.tracker_quantizer, quantizer);
+    synthetic_turn(&b->motion, 100, 50);
+    ENSURE_OK(pool_create(&b->threads, threads, &err));
+    ENSURE_OK(references_build(&b->refs, &b->motion, 1, true, b->threads, &err));
+    bed_trainer(b, 3);
+}
+
+static void bed_free(bed *b)
+{
+    tracker_trainer_free(b->t);
+    references_free(&b->refs);
+    pool_free(b->threads);
+    clip_free(&b->motion);
+}
+
+static void iterate(bed *b, int n)
+{
+    hrc_error err;
+    for (int i = 0; i < n; i++) ENSURE_OK(tracker_trainer_iterate(b->t, 0, &err));
+}
+
+/* The whole state as a file; two equal runs give equal weights in it. */
+static void save(bed *b, const char *name)
+{
+    hrc_error err;
+    ENSURE_OK(tracker_checkpoint_save(b->t, test_path(name), (tracker_session){12, 3.5}, &err));
+}
+
+static void same_block(const char *left, const char *right, const char *name)
+{
+    hrc_error err;
+    tensorfile a, b;
+    char copy[512];
+    snprintf(copy, sizeof copy, "%s", test_path(left));
+    ENSURE_OK(tensorfile_open(&a, copy, &err));
+    ENSURE_OK(tensorfile_open(&b, test_path(right), &err));
+    const tensor *x = tensorfile_find(&a, name), *y = tensorfile_find(&b, name);
+    ENSURE(x && y && x->count == y->count);
+    if (memcmp(x->data, y->data, (size_t)x->count * dtype_size(x->type)))
+        test_fail(__FILE__, __LINE__, "%s differs between %s and %s", name, left, right);
+    tensorfile_close(&a);
+    tensorfile_close(&b);
+}
+
+static void same_state(const char *left, const char *right)
+{
+    static const char *const NAMES[] = {"driver.iterations",       "ppo.policy",           "ppo.critic",
+                                        "ppo.actor.moment1",       "ppo.std.moment2",      "ppo.rate",
+                                        "ppo.normal.window.m2",    "ppo.seen.proprio",     "ppo.dice",
+                                        "ppo.sampling.difficulty", "ppo.env.clip_episodes"};
+    for (int i = 0; i < COUNT(NAMES); i++) same_block(left, right, NAMES[i]);
+}
+
+/* 4 iterations = 2, saved, thrown away, loaded by another trainer on another number of threads, 2 more. */
+static void check_resume(const char *quantizer)
+{
+    static bed b, c;
+    hrc_error err;
+    tracker_session s;
+    bed_make(&b, 1, quantizer);
+    bed_make(&c, 2, quantizer);
+    iterate(&b, 2);
+    save(&b, "two");
+    iterate(&b, 2);
+    save(&b, "four");
+    iterate(&c, 1); /* what was there before must not matter */
+    ENSURE_OK(tracker_checkpoint_load(c.t, test_path("two"), &s, &err));
+    ENSURE(s.log_bytes == 12 && s.wall_s == 3.5 && tracker_trainer_iterations(c.t) == 2);
+    iterate(&c, 2);
+    save(&c, "resumed");
+    same_state("four", "resumed");
+    if (!strcmp(quantizer, "vq")) same_block("four", "resumed", "ppo.codebook");
+    bed_free(&b);
+    bed_free(&c);
+}
+
+static void test_resume(void)
+{
+    check_resume("ifsq");
+    check_resume("vq");
+}
+
+static void test_refusals(void)
+{
+    static bed b;
+    hrc_error err;
+    tracker_session s;
+    bed_make(&b, 1, "ifsq");
+    save(&b, "start");
+    b.cfg.ppo_clip = 0.3;
+    ENSURE(tracker_checkpoint_load(b.t, test_path("start"), &s, &err) < 0);
+    ENSURE(strstr(err.text, "ppo.clip is 0.2") && strstr(err.text, "this run has 0.3"));
+    b.cfg.ppo_clip = 0.2;
+    bed_trainer(&b, 4);
+    ENSURE(tracker_checkpoint_load(b.t, test_path("start"), &s, &err) < 0 && strstr(err.text, "seed is 3"));
+    bed_free(&b);
+}
+
+static double number(json_t *line, const char *outer, const char *name)
+{
+    json_t *at = outer ? json_object_get(line, outer) : line;
+    json_t *x = json_object_get(at, name);
+    if (!json_is_number(x)) test_fail(__FILE__, __LINE__, "no number %s.%s", outer ? outer : "", name);
+    return json_number_value(x);
+}
+
+static void test_log(void)
+{
+    static bed b;
+    hrc_error err;
+    bed_make(&b, 2, "ifsq");
+    iterate(&b, 2);
+    ENSURE_OK(tracker_trainer_judge(b.t, &err));
+    json_t *line = tracker_trainer_line(b.t);
+    ENSURE(number(line, NULL, "iteration") == 2 && number(line, NULL, "samples") == 140);
+    ENSURE(number(line, NULL, "samples_per_s") > 0 && number(line, "ppo", "kl") > 0);
+    double shares = number(line, "share_of_time", "environment") + number(line, "share_of_time", "update") +
+                    number(line, "share_of_time", "inference");
+    ENSURE(shares > 0.9 && shares < 1.01);
+    ENSURE(number(line, "reward", "action_rate") < 0 && number(line, "trials", "trials") == 2);
+    json_t *by = json_object_get(json_object_get(line, "trials"), "by_category");
+    ENSURE(number(by, "turning", "progress") > 0);
+    ENSURE(number(json_object_get(line, "trials"), "code_use", "used") > 0);
+    json_decref(line);
+    iterate(&b, 1);
+    line = tracker_trainer_line(b.t); /* figures since the last line; trials only once */
+    ENSURE(!json_object_get(line, "trials") && number(line, NULL, "samples") == 210);
+    json_decref(line);
+    bed_free(&b);
+}
+
+/* Terminations that nothing can meet: the trouble is told, with its reason and the clip. */
+static void test_trouble(void)
+{
+    static bed b;
+    text said = {0};
+    bed_make(&b, 1, "ifsq");
+    iterate(&b, 1);
+    ENSURE(!tracker_trainer_trouble(b.t, &said));
+    b.cfg.env_end_height = 0.01, b.cfg.env_start_noise = 10, b.cfg.ppo_horizon = 40;
+    bed_trainer(&b, 3);
+    iterate(&b, 1);
+    ENSURE(tracker_trainer_trouble(b.t, &said) && text_ok(&said));
+    ENSURE(strstr(said.data, "root height") && strstr(said.data, b.refs.clips[0].name));
+    text_free(&said);
+    bed_free(&b);
+}
+
+TEST_TABLE({"tracker_train.resume", test_resume}, {"tracker_train.refusals", test_refusals},
+           {"tracker_train.log", test_log}, {"tracker_train.trouble", test_trouble})
