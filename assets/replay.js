@@ -1,9 +1,11 @@
 /* The replay page: items (motions, some with a reference) played on a Stage, with plots and deep links.
- * The address keeps the moment: #item=0&t=1.25&play=0&ghost=1&follow=1&speed=1&view=azimuth,elevation,distance */
+ * The address keeps the moment: #item=0&t=1.25&play=0&ghost=1&plan=1&follow=1&speed=1&view=azimuth,elevation,distance */
 'use strict';
 
 const NQ = 36;
-const ROBOT_COLOUR = '#e8a33d', GHOST_COLOUR = '#56b4ff';
+const ROBOT_COLOUR = '#e8a33d', GHOST_COLOUR = '#56b4ff', PLAN_COLOUR = '#6fd08c';
+const SIGNALS = 4, GAP = 0, REWRITE = 1, PLANNED = 2, REFUSED = 3; /* of a frame, as eval/rollout.h has them */
+const REWRITTEN = 0.5; /* rad over all joints: from here on the planner is said to have rewritten the reference */
 
 function bytesOf(base64) {
     const text = atob(base64), bytes = new Uint8Array(text.length);
@@ -78,21 +80,67 @@ class Motion {
     }
 }
 
+/* What the planner did, frame by frame, and its keyframes. */
+class Plans {
+    constructor(item) {
+        this.fps = item.fps;
+        this.signals = new Float32Array(bytesOf(item.signals).buffer);
+        this.n = this.signals.length / SIGNALS;
+        this.every = item.plan ? item.plan.every : 0;
+        this.keyframes = item.plan ? item.plan.keyframes : 0;
+        this.frames = item.plan ? decodeFrames(item.plan.frames) : null;
+    }
+
+    signal(k) {
+        return Float32Array.from({length: this.n}, (_, i) => this.signals[SIGNALS * i + k]);
+    }
+
+    at(t, k) {
+        return this.signals[SIGNALS * Math.min(this.n - 1, Math.floor(t * this.fps + 1e-6)) + k];
+    }
+
+    active() {
+        return this.signal(PLANNED).some(x => x > 0);
+    }
+
+    /* Keyframe k of the plan in force at t, or null. */
+    pose(t, k) {
+        if (!this.frames || !this.at(t, PLANNED)) return null;
+        const i = Math.floor(t * this.fps / this.every + 1e-6) * this.keyframes + k;
+        return this.frames.subarray(NQ * i, NQ * (i + 1));
+    }
+
+    /* Spans [{from, to, kind}]: where the reference was rewritten, and where the guard refused a plan. */
+    spans() {
+        const spans = [];
+        for (let i = 0; i < this.n; i++) {
+            const s = this.signals.subarray(SIGNALS * i, SIGNALS * (i + 1));
+            const kind = s[REFUSED] ? 'refused' : s[PLANNED] && s[REWRITE] > REWRITTEN ? 'rewritten' : null;
+            const last = spans[spans.length - 1];
+            if (!kind) continue;
+            if (last && last.kind === kind && last.to >= (i - 5) / this.fps) last.to = (i + 1) / this.fps;
+            else spans.push({from: i / this.fps, to: (i + 1) / this.fps, kind});
+        }
+        return spans;
+    }
+}
+
 class Replay {
     constructor(data) {
         this.items = data.items;
         this.speeds = [0.1, 0.25, 0.5, 1, 2, 4];
         this.t = 0;
-        this.playing = this.ghostOn = this.following = true;
+        this.playing = this.ghostOn = this.planOn = this.following = true;
         this.speed = 1;
         this.pose = new Float32Array(NQ);
         this.index = -1;
-        for (const name of ['play', 'step-back', 'step-on', 'speed', 'ghost', 'follow', 'time', 'frame', 'items', 'note'])
+        for (const name of ['play', 'step-back', 'step-on', 'speed', 'ghost', 'plan', 'follow', 'time', 'frame', 'items', 'note'])
             this[name.replace(/-(.)/, (_, c) => c.toUpperCase()) + 'Element'] = document.getElementById(name);
         this.timeline = new Timeline(document.getElementById('timeline'), t => this.seek(t));
         const plots = document.getElementById('plots');
         this.plots = [new Plot(plots, 'Root height', 'm', t => this.seek(t)),
-                      new Plot(plots, 'Joint error', 'rad', t => this.seek(t))];
+                      new Plot(plots, 'Joint error', 'rad', t => this.seek(t)),
+                      new Plot(plots, 'Planner', 'rad', t => this.seek(t))];
         this.makeStage(data.robot);
         this.makeItems();
         this.listen();
@@ -117,6 +165,11 @@ class Replay {
         this.ghost = new Robot(description, {ghost: GHOST_COLOUR});
         this.stage.add(this.robot.root);
         this.stage.add(this.ghost.root);
+        this.keyframes = [4, 7].map((k, i) => {
+            const robot = new Robot(description, {ghost: PLAN_COLOUR, opacity: 0.3 - 0.1 * i});
+            this.stage.add(robot.root);
+            return {k, robot};
+        });
         this.stage.orbit.panned = () => this.setFollow(false);
         this.stage.frame = elapsed => this.advance(elapsed);
     }
@@ -144,14 +197,16 @@ class Replay {
             item.motion = new Motion(decodeFrames(item.qpos), item.fps);
             const ref = decodeFrames(item.ref);
             item.reference = ref ? new Motion(ref, item.fps) : null;
+            item.plans = item.signals ? new Plans(item) : null;
         }
         this.motion = item.motion;
         this.reference = item.reference;
+        this.plans = item.plans && item.plans.active() ? item.plans : null;
         this.duration = (this.motion.n - 1) / item.fps;
         document.title = item.name + ' – heracles replay';
         this.buttons.forEach((button, k) => button.setAttribute('aria-pressed', k === i));
         this.buttons[i].scrollIntoView({block: 'nearest', inline: 'nearest'});
-        this.timeline.set(this.duration, item.events);
+        this.timeline.set(this.duration, item.events, this.plans ? this.plans.spans() : []);
         const heights = [{label: 'robot', colour: ROBOT_COLOUR, values: this.motion.channel(2)}];
         const errors = [];
         if (this.reference) {
@@ -161,7 +216,12 @@ class Replay {
         const common = {fps: item.fps, duration: Math.max(this.duration, 1e-9), events: item.events};
         this.plots[0].set({series: heights, ...common});
         this.plots[1].set({series: errors, ...common});
+        this.plots[2].set({series: this.plans ? [
+            {label: 'robot from reference', colour: ROBOT_COLOUR, values: this.plans.signal(GAP)},
+            {label: 'plan from reference', colour: PLAN_COLOUR, values: this.plans.signal(REWRITE)},
+        ] : [], ...common});
         this.ghostElement.disabled = !this.reference;
+        this.planElement.hidden = !this.plans;
         if (this.stage) this.stage.orbit.azimuth = this.motion.heading() + 0.75;
     }
 
@@ -170,6 +230,7 @@ class Replay {
         this.stepBackElement.addEventListener('click', () => this.step(-1));
         this.stepOnElement.addEventListener('click', () => this.step(1));
         this.ghostElement.addEventListener('click', () => this.setGhost(!this.ghostOn));
+        this.planElement.addEventListener('click', () => this.setPlan(!this.planOn));
         this.followElement.addEventListener('click', () => this.setFollow(!this.following));
         for (const speed of this.speeds) this.speedElement.add(new Option(speed + '×', speed));
         this.speedElement.addEventListener('change', () => this.setSpeed(+this.speedElement.value));
@@ -180,6 +241,7 @@ class Replay {
             Home: () => this.seek(0),
             End: () => this.seek(this.duration),
             g: () => this.setGhost(!this.ghostOn),
+            p: () => this.setPlan(!this.planOn),
             f: () => this.setFollow(!this.following),
             '+': () => this.changeSpeed(1),
             '-': () => this.changeSpeed(-1),
@@ -212,6 +274,7 @@ class Replay {
             [this.stage.orbit.azimuth, this.stage.orbit.elevation, this.stage.orbit.distance] = view;
         this.setSpeed(Math.min(4, Math.max(0.1, number('speed', this.speed))));
         this.setGhost(number('ghost', this.ghostOn ? 1 : 0) !== 0);
+        this.setPlan(number('plan', this.planOn ? 1 : 0) !== 0);
         this.setFollow(number('follow', this.following ? 1 : 0) !== 0);
         this.setPlaying(number('play', this.playing ? 1 : 0) !== 0);
     }
@@ -221,6 +284,7 @@ class Replay {
         if (this.playing) return;
         const parts = ['item=' + this.index, 't=' + this.t.toFixed(3), 'play=0'];
         if (!this.ghostOn) parts.push('ghost=0');
+        if (!this.planOn) parts.push('plan=0');
         if (!this.following) parts.push('follow=0');
         if (this.speed !== 1) parts.push('speed=' + this.speed);
         if (this.stage) {
@@ -241,6 +305,12 @@ class Replay {
     setGhost(on) {
         this.ghostOn = on;
         this.ghostElement.setAttribute('aria-pressed', on);
+        this.show();
+    }
+
+    setPlan(on) {
+        this.planOn = on;
+        this.planElement.setAttribute('aria-pressed', on);
         this.show();
     }
 
@@ -296,6 +366,11 @@ class Replay {
         this.robot.setPose(this.motion.pose(this.t, this.pose));
         this.ghost.root.visible = this.ghostOn && this.reference !== null;
         if (this.ghost.root.visible) this.ghost.setPose(this.reference.pose(this.t, this.pose));
+        for (const {k, robot} of this.keyframes) {
+            const pose = this.planOn && this.plans ? this.plans.pose(this.t, k) : null;
+            robot.root.visible = pose !== null;
+            if (pose) robot.setPose(pose);
+        }
         if (this.following) this.lookAtRobot();
         this.showTime();
         return this.playing;

@@ -373,7 +373,7 @@ Stage.FOV = 38;
 
 /* ---- Time. ---- */
 
-/* A slider over 0..duration s with marks [{t, text}]; calls seek(t). */
+/* A slider over 0..duration s with marks [{t, text}] and spans [{from, to, kind}]; calls seek(t). */
 class Timeline {
     constructor(container, seek) {
         this.seek = seek;
@@ -402,10 +402,16 @@ class Timeline {
         });
     }
 
-    set(duration, events) {
+    set(duration, events, spans = []) {
         this.duration = Math.max(duration, 1e-9);
         this.bar.setAttribute('aria-valuemax', duration.toFixed(2));
         this.marks.textContent = '';
+        for (const span of spans) {
+            const bar = this.marks.appendChild(document.createElement('div'));
+            bar.className = 'timeline-span ' + span.kind;
+            bar.style.left = 100 * span.from / this.duration + '%';
+            bar.style.width = 100 * (span.to - span.from) / this.duration + '%';
+        }
         let labelled = -Infinity;
         for (const event of events) {
             const share = Math.min(1, Math.max(0, event.t / this.duration));

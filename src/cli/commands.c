@@ -4,6 +4,7 @@
 /* clang-format off */
 const command *const COMMANDS[] = {
     &CMD_DEMO,
+    &CMD_RUN,
     &CMD_VIEW,
     &CMD_MOTION_INFO,
     &CMD_MOTION_CONVERT,

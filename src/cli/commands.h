@@ -14,6 +14,7 @@ extern const command CMD_MOTION_INFO, CMD_MOTION_CONVERT, CMD_MOTION_CUT, CMD_MO
 extern const command CMD_MOTION_RETARGET, CMD_MOTION_SHEET;
 extern const command CMD_CORPUS_BUILD, CMD_CORPUS_INFO, CMD_CORPUS_SUITES;
 extern const command CMD_EVAL;
+extern const command CMD_RUN;
 extern const command CMD_EVAL_PLANNER;
 extern const command CMD_EXPORT;
 extern const command CMD_PLAN;

@@ -120,20 +120,6 @@ static void record_pose(running *r, int i)
         r->record->qpos[(size_t)i * HRC_NQ + (size_t)k] = (float)r->world.qpos[k];
 }
 
-static void record_control(running *r, int i, const hrc_report *report)
-{
-    rollout *o = r->record;
-    if (!o) return;
-    float *s = o->signals + (size_t)i * SIGNALS;
-    memcpy(o->ref + (size_t)i * HRC_NQ, report->reference.qpos, sizeof report->reference.qpos);
-    s[SIGNAL_GAP] = (float)report->gap_rad;
-    s[SIGNAL_REWRITE] = (float)report->rewrite_rad;
-    s[SIGNAL_PLANNED] = (float)report->planned;
-    s[SIGNAL_REFUSED] = report->replanned && report->verdict != HRC_FINE;
-    if (o->plan && report->planned)
-        memcpy(o->plan + (size_t)i * HRC_KEYFRAMES * HRC_NQ, report->plan.qpos, sizeof report->plan.qpos);
-}
-
 static void disturb(running *r, double t_s)
 {
     while (r->next_disturbance < r->t->ndisturb && r->t->disturb[r->next_disturbance].t_s <= t_s + 1e-9) {
@@ -155,7 +141,7 @@ static hrc_status act(running *r, int i, hrc_error *err)
     record_pose(r, i);
     if (r->m->control) {
         TRY(loop_step(r->m->control, r->m->physics, &r->world, r->m->worker, &r->target, err));
-        record_control(r, i, hrc_controller_report(r->m->control));
+        if (r->record) rollout_control(r->record, i, hrc_controller_report(r->m->control));
         return HRC_OK;
     }
     double q[HRC_JOINTS];

@@ -13,7 +13,16 @@
 
 page_item page_item_of(const rollout *r)
 {
-    return (page_item){r->name, r->fps, r->n, r->qpos, r->ref ? r->n : 0, r->ref, r->nevents, r->events};
+    return (page_item){.name = r->name,
+                       .fps = r->fps,
+                       .n = r->n,
+                       .qpos = r->qpos,
+                       .nref = r->ref ? r->n : 0,
+                       .ref = r->ref,
+                       .nevents = r->nevents,
+                       .events = r->events,
+                       .signals = r->signals,
+                       .plan = r->plan};
 }
 
 /* ---- The robot. ---- */
@@ -104,6 +113,20 @@ static json_t *frames_json(const float *frames, int n)
     return json_pack("{s:s, s:o, s:o, s:o}", "type", "u16", "low", lows, "step", sizes, "data", data);
 }
 
+/* Every second frame of the plans: they are made as often. */
+static json_t *plan_json(const page_item *item)
+{
+    enum { STEP = 2, SIZE = HRC_KEYFRAMES * HRC_NQ };
+    const int n = (item->n + STEP - 1) / STEP;
+    float *some = malloc(sizeof *some * SIZE * (size_t)n);
+    if (!some) return NULL;
+    for (int i = 0; i < n; i++)
+        memcpy(some + (size_t)i * SIZE, item->plan + (size_t)i * STEP * SIZE, SIZE * sizeof *some);
+    json_t *frames = frames_json(some, n * HRC_KEYFRAMES);
+    free(some);
+    return json_pack("{s:i, s:i, s:o}", "every", STEP, "keyframes", HRC_KEYFRAMES, "frames", frames);
+}
+
 /* ---- The data. ---- */
 
 static hrc_status check_frames(const float *frames, int n, const char *what, int item, hrc_error *err)
@@ -125,6 +148,13 @@ static hrc_status check_item(const page_item *item, int i, hrc_error *err)
     return HRC_OK;
 }
 
+static bool planned(const page_item *item)
+{
+    for (int i = 0; item->signals && i < item->n; i++)
+        if (item->signals[i * SIGNALS + SIGNAL_PLANNED] > 0) return true;
+    return false;
+}
+
 /* NULL when out of memory or when a text is not UTF-8. */
 static json_t *item_json(const page_item *item)
 {
@@ -136,8 +166,13 @@ static json_t *item_json(const page_item *item)
             return NULL;
         }
     json_t *ref = item->ref && item->nref > 0 ? frames_json(item->ref, item->nref) : json_null();
-    return json_pack("{s:s, s:f, s:o, s:o, s:o}", "name", item->name, "fps", item->fps, "qpos",
-                     frames_json(item->qpos, item->n), "ref", ref, "events", events);
+    json_t *out = json_pack("{s:s, s:f, s:o, s:o, s:o}", "name", item->name, "fps", item->fps, "qpos",
+                            frames_json(item->qpos, item->n), "ref", ref, "events", events);
+    if (out && item->signals)
+        json_object_set_new(out, "signals",
+                            base64_json(item->signals, sizeof(float) * SIGNALS * (size_t)item->n));
+    if (out && item->plan && planned(item)) json_object_set_new(out, "plan", plan_json(item));
+    return out;
 }
 
 /* JSON text in which no "<" is left, so that it can neither end its script element nor begin a comment. */

@@ -14,6 +14,8 @@ typedef struct {
     const float *ref; /* (nref, HRC_NQ) at the same rate, or NULL; after its end its last frame stays */
     int nevents;
     const rollout_event *events;
+    const float *signals; /* (n, SIGNALS) or NULL */
+    const float *plan;    /* (n, HRC_KEYFRAMES, HRC_NQ) or NULL */
 } page_item;
 
 page_item page_item_of(const rollout *r);

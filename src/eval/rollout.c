@@ -56,6 +56,20 @@ void rollout_free(rollout *r)
     *r = (rollout){0};
 }
 
+void rollout_control(rollout *r, int i, const hrc_report *report)
+{
+    const hrc_keyframes *plan = &report->plan;
+    if (r->ref) memcpy(r->ref + (size_t)i * HRC_NQ, report->reference.qpos, sizeof report->reference.qpos);
+    if (r->plan && report->planned)
+        memcpy(r->plan + (size_t)i * HRC_KEYFRAMES * HRC_NQ, plan->qpos, sizeof plan->qpos);
+    if (!r->signals) return;
+    float *s = r->signals + (size_t)i * SIGNALS;
+    s[SIGNAL_GAP] = (float)report->gap_rad;
+    s[SIGNAL_REWRITE] = (float)report->rewrite_rad;
+    s[SIGNAL_PLANNED] = (float)report->planned;
+    s[SIGNAL_REFUSED] = report->replanned && report->verdict != HRC_FINE;
+}
+
 static bool is_rollout(const tensorfile *file)
 {
     const char *format = tensorfile_meta(file, "format");

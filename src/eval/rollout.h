@@ -54,6 +54,9 @@ hrc_status rollout_create(rollout *r, int n, double fps, const char *name, int a
                           hrc_error *err);
 void rollout_free(rollout *r);
 
+/* Frame i of ref, signals and plan, as far as they are there, from what the controller did. */
+void rollout_control(rollout *r, int i, const hrc_report *report);
+
 bool rollout_is_file(const char *path); /* a safetensors file that says it is one; never an error */
 hrc_status rollout_load(rollout *r, const char *path, hrc_error *err);
 hrc_status rollout_save(const rollout *r, const char *path, hrc_error *err);
