@@ -35,20 +35,11 @@ static int read_course_options(const args *a, course_options *o)
     return EXIT_DONE;
 }
 
-/* --motion FILE and whatever files follow it. */
 static hrc_status load_courses(session *s, const course_options *o, hrc_error *err)
 {
     const args *a = s->a;
-    const char *first = arg(a, "motion");
     if (arg(a, "suite")) return courses_of_suite(&s->list, arg(a, "suite"), arg(a, "corpus"), o, err);
-    const char **paths = calloc((size_t)a->n + 1, sizeof *paths);
-    if (!paths) return fail(err, HRC_ENOMEM, "eval: out of memory");
-    int n = 0;
-    if (first) paths[n++] = first;
-    for (int i = 0; i < a->n; i++) paths[n++] = a->operands[i];
-    hrc_status status = courses_of_motions(&s->list, paths, n, o, err);
-    free(paths);
-    return status;
+    return courses_of_motions(&s->list, a->operands, a->n, o, err);
 }
 
 /* "cr=0.9": the figure's mean must reach it, or stay below where less is better. */
@@ -187,8 +178,7 @@ static int run_eval(const args *a)
     int code = read_course_options(a, &o);
     if (code == EXIT_DONE) code = parse_requirement(a, &figure, &bound);
     if (code != EXIT_DONE) return code;
-    if ((arg(a, "suite") != NULL) == (arg(a, "motion") != NULL || a->n > 0))
-        return cli_usage(a, "give --suite NAME or --motion FILE...");
+    if ((arg(a, "suite") != NULL) == (a->n > 0)) return cli_usage(a, "give --suite NAME or --motion FILE...");
     if (measure(&s, &o, &err) < 0) {
         code = cli_fail(&err);
     } else {

@@ -84,14 +84,7 @@ static void status_line(void *ctx, double t_s, const char *motion, const hrc_rep
 static hrc_status load_motions(const args *a, show *s, hrc_error *err)
 {
     const course_options o = {.limit_s = 3600, .starts = 1};
-    const char **paths = calloc((size_t)a->n + 1, sizeof *paths);
-    if (!paths) return fail(err, HRC_ENOMEM, "run: out of memory");
-    int n = 0;
-    if (arg(a, "motion")) paths[n++] = arg(a, "motion");
-    for (int i = 0; i < a->n; i++) paths[n++] = a->operands[i];
-    hrc_status status = courses_of_motions(&s->list, paths, n, &o, err);
-    free(paths);
-    TRY(status);
+    TRY(courses_of_motions(&s->list, a->operands, a->n, &o, err));
     course *first = &s->list.courses[0];
     if (s->first >= first->motion.n - 1)
         return fail(err, HRC_EINVAL, "%s: cannot start at frame %d, it has 0 to %d (at 50 fps)", first->name,
@@ -158,7 +151,7 @@ static int report(const args *a, const show *s)
 static int run_run(const args *a)
 {
     hrc_error err;
-    if (!arg(a, "motion") && a->n == 0) return cli_usage(a, "which motion? give --motion FILE");
+    if (a->n == 0) return cli_usage(a, "which motion? give --motion FILE");
     show *s = calloc(1, sizeof *s);
     if (!s) abort();
     int code = parse_start(a, s);
