@@ -78,9 +78,15 @@ NN_FN void mlp_pass_forward(mlp_pass *p, real *y, const real *x, const real *par
 NN_FN void mlp_pass_backward(mlp_pass *p, real *dx, int column, int columns, real *grads, const real *dy,
                              const real *x, const real *params, int n)
 {
-    mlp_job j = {p, NULL, dx, grads, x, dy, params, n, column, columns};
-    int items = 0;
+    mlp_job j = {p, NULL, dx, NULL, x, dy, params, n, column, columns};
     pool_items(p->threads, mlp_chunks(n), backward_chunk, &j);
+    if (grads) mlp_pass_weights(p, grads, dy, x, n);
+}
+
+NN_FN void mlp_pass_weights(mlp_pass *p, real *grads, const real *dy, const real *x, int n)
+{
+    mlp_job j = {.p = p, .grads = grads, .x = x, .dy = dy, .n = n};
+    int items = 0;
     for (int layer = 0; layer < p->net->layers; layer++) items += weight_items(p->net, layer);
-    if (grads) pool_items(p->threads, items, weight_rows, &j);
+    pool_items(p->threads, items, weight_rows, &j);
 }

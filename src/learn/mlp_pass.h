@@ -30,4 +30,8 @@ NN_FN void mlp_pass_forward(mlp_pass *p, real *y, const real *x, const real *par
 NN_FN void mlp_pass_backward(mlp_pass *p, real *dx, int column, int columns, real *grads, const real *dy,
                              const real *x, const real *params, int n);
 
+/* The weights' part of it alone, when the hidden gradients of all n rows are there already: for networks that
+ * run row by row within a longer chain. */
+NN_FN void mlp_pass_weights(mlp_pass *p, real *grads, const real *dy, const real *x, int n);
+
 #endif

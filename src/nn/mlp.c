@@ -105,3 +105,8 @@ NN_FN void nn_mlp_back_w(const nn_ops *o, const nn_mlp *m, real *grads, const re
     nn_linear_back_w(o, grads + weight_at(m, layer), grads + bias_at(m, layer), out, in, rows, m->size[layer],
                      m->size[layer + 1], first, n);
 }
+
+NN_FN const real *nn_mlp_gradient(const nn_mlp *m, const real *work, int layer, int rows)
+{
+    return work + hidden_at(m, layer, GRADIENT, rows);
+}

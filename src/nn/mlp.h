@@ -43,4 +43,7 @@ NN_FN void nn_mlp_back_inputs(const nn_ops *o, const nn_mlp *m, real *dx, const 
 NN_FN void nn_mlp_back_w(const nn_ops *o, const nn_mlp *m, real *grads, const real *work, const real *dy,
                          const real *x, int rows, int layer, int first, int n);
 
+/* Where nn_mlp_back leaves the gradient of hidden layer 1, 2, ... before its activation: (rows, size). */
+NN_FN const real *nn_mlp_gradient(const nn_mlp *m, const real *work, int layer, int rows);
+
 #endif

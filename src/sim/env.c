@@ -183,7 +183,7 @@ static end_kind judge(const env *e, env_one *w, const robot_view *v)
 
 static void act(const env *e, env_one *w, const float *action, int worker)
 {
-    const ref_frame *seen = ref_at(e->refs, w, w->frame + e->options.lead);
+    const ref_frame *seen = ref_at(e->refs, w, w->frame + e->options.lead + action_frame(e->options.basis));
     action_target(w->after.target, e->options.basis, action, seen->qpos + 7, w->offset);
     remember(w, w->after.target);
     sim_step_one(e->physics, &w->sim, w->after.target, worker);

@@ -219,7 +219,7 @@ static hrc_status read_choices(track_model *m, const tensorfile *file, hrc_error
     TRY(check_constants(file, err));
     TRY(read_word(word, file, "rotation", "body|world", err));
     m->rotation = obs_rotation_mode(word);
-    TRY(read_word(word, file, "basis", "default|reference", err));
+    TRY(read_word(word, file, "basis", "default|reference|ahead", err));
     m->basis = action_basis_of(word);
     return read_number(&m->lead, file, "lead", 0, 10, err);
 }

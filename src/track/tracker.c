@@ -86,7 +86,7 @@ void tracker_step(tracker *t, double target[HRC_JOINTS], const g1_state *s,
     t->begun = true;
     obs_window(window, frames, s->quat, t->model->rotation);
     tracker_infer(t, t->last, &t->history.p[0][0], window);
-    action_target(target, t->model->basis, t->last, frames[0].qpos + 7, NULL);
+    action_target(target, t->model->basis, t->last, frames[action_frame(t->model->basis)].qpos + 7, NULL);
 }
 
 const float *tracker_action(const tracker *t)

@@ -1,0 +1,62 @@
+/* Imagined rollouts: the policy drives the world model for `steps` periods from real states, and the tracking
+ * loss of every period is differentiated through all of them with respect to the policy's weights.
+ *
+ *   L = 1/(batch steps) sum [ tracking (imagine_loss.h) + w_a mean|a_t|^2 + w_r mean|a_t - a_(t-1)|^2 ]
+ *       + w_rec L_rec (of the first `rec_steps` periods) + the tokenizer's own loss
+ *
+ * Periods after the end of a clip do not count. Sequences are shared out in pieces of IMAGINE_ROWS; the
+ * weights' gradients are then products over all rows at once; so the result is the same for any number of
+ * threads. */
+#ifndef HRC_LEARN_IMAGINE_H
+#define HRC_LEARN_IMAGINE_H
+
+#include "learn/imagine_observe.h"
+#include "learn/world.h"
+#include "track/action.h"
+#include "track/policy.h"
+
+#define IMAGINE_ROWS 64
+
+typedef struct {
+    int batch, steps;
+    int rec_steps; /* of which the window is reconstructed */
+    int depth;     /* frames of history that gradients pass through, 1 .. OBS_HISTORY */
+    int lead;      /* of the window */
+    action_basis basis;
+    double action_weight, rate_weight, rec_weight;
+} imagine_options;
+
+/* Where a rollout starts. */
+typedef struct {
+    const obs_frame *frames; /* (n) of the clip */
+    int n, frame;            /* the robot's time */
+    real s[WS];
+    real history[OBS_HISTORY]
+                [OBS_P]; /* raw, oldest first; the last one is of s and holds the action before */
+} imagine_start;
+
+typedef struct {
+    double tracking, action, rate; /* means per period, unweighted but for the groups' weights */
+    double reconstruction;
+} imagine_result;
+
+typedef struct imagine imagine;
+
+NN_FN hrc_status imagine_create(imagine **out, const imagine_options *o, const policy *net,
+                                const world_model *m, const nn_ops *ops, pool *threads, hrc_error *err);
+NN_FN void imagine_free(imagine *g); /* NULL is fine */
+
+NN_FN imagine_start *imagine_starts(imagine *g); /* (batch), to be filled before every call */
+
+/* Normalisation of what the policy sees: (x - shift) scale, of OBS_P and OBS_M numbers. */
+NN_FN void imagine_normal(imagine *g, const float *p_shift, const float *p_scale, const float *m_shift,
+                          const float *m_scale);
+
+/* grads (of the policy) += */
+NN_FN imagine_result imagine_gradient(imagine *g, real *grads, const real *policy_params,
+                                      const real *codebook, const real *world_params);
+
+/* Tokens of the last call, for the use of codes: (batch steps, quant_indices). */
+NN_FN const int32_t *imagine_tokens(const imagine *g);
+
+#endif
