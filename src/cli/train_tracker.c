@@ -262,7 +262,7 @@ static int run_train_tracker(const args *a)
 
 static const option OPTIONS[] = {
     TRAINING_OPTIONS,
-    {"method", "NAME", "ppo", "how to train: world-model or ppo"},
+    {"method", "NAME", "world-model", "how to train: world-model or ppo"},
     {"motion", "FILE...", NULL, "motions to train on; FILE#NAME is one clip of a corpus"},
     {"corpus", "FILE", NULL, "all clips of a corpus but those it holds out"},
     {"minutes", "N", "60", "stop and save after so many minutes in all, resumed runs counted together"},

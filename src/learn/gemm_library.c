@@ -28,6 +28,17 @@ nn_ops training_ops(const char *precision)
     return ops;
 }
 
+/* LAPACK's, which OpenBLAS brings along: Cholesky, columns first. */
+void dposv_(const char *uplo, const int *n, const int *nrhs, double *a, const int *lda, double *b,
+            const int *ldb, int *info);
+
+bool solve_library(double *a, double *b, int n, int columns)
+{
+    int info;
+    dposv_("L", &n, &columns, a, &n, b, &n, &info);
+    return info == 0;
+}
+
 const char *gemm_library_name(void)
 {
     return openblas_get_config();

@@ -4,6 +4,8 @@
 #ifndef HRC_LEARN_GEMM_LIBRARY_H
 #define HRC_LEARN_GEMM_LIBRARY_H
 
+#include <stdbool.h>
+
 #include "nn/ops.h"
 
 /* Once, before the first product: the library must not start threads of its own under ours. */
@@ -15,6 +17,10 @@ void gemm_library(float *c, const float *a, const float *b, int m, int n, int k,
 /* The kernels of this processor with the product that a training wants: precision "float", "bf16", or "auto"
  * for bf16 where the processor has it, since emulated bfloat16 is slower than float. Starts the library. */
 nn_ops training_ops(const char *precision);
+
+/* Solves a x = b for a symmetric, positive a (n,n); b (columns, n) holds one right-hand side after the other
+ * and becomes x; a is destroyed. False when a is not positive. */
+bool solve_library(double *a, double *b, int n, int columns);
 
 const char *gemm_library_name(void); /* version and the processor it chose */
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tgmath.h>
 
 #include "learn/imagine_loss.h"
 
@@ -131,6 +132,11 @@ NN_FN const int32_t *imagine_tokens(const imagine *g)
     return g->index;
 }
 
+NN_FN const real *imagine_latents(const imagine *g)
+{
+    return g->z;
+}
+
 NN_FN void imagine_normal(imagine *g, const float *p_shift, const float *p_scale, const float *m_shift,
                           const float *m_scale)
 {
@@ -241,25 +247,25 @@ static void tracking_losses(imagine *g, piece c, imagine_result *sum)
     }
 }
 
-/* Sets da to the gradient of the penalties. */
+/* Sets da to the gradient of the penalties. The first action's change is not counted: the one before it may
+ * have been a random one. */
 static void action_losses(imagine *g, piece c, imagine_result *sum)
 {
-    const real wa = (real)(2 * g->o.action_weight / HRC_JOINTS),
-               wr = (real)(2 * g->o.rate_weight / HRC_JOINTS);
+    const real wa = (real)(2 * g->o.action_weight), wr = (real)(2 * g->o.rate_weight);
     for (int t = 0; t < g->o.steps; t++)
         memset(g->da + row_at(g, t, c.first) * HRC_JOINTS, 0, sizeof(real) * HRC_JOINTS * (size_t)c.n);
     for (int t = 0; t < g->o.steps; t++)
         for (int b = c.first; b < c.first + c.n; b++) {
-            const size_t row = row_at(g, t, b);
-            const real *a = g->a + row * HRC_JOINTS, *before = action_before(g, t, b), share = g->count[row];
-            real *da = g->da + row * HRC_JOINTS;
-            real *dbefore = t ? g->da + row_at(g, t - 1, b) * HRC_JOINTS : NULL;
+            const size_t row = row_at(g, t, b), before = t ? row_at(g, t - 1, b) : row;
+            const real *a = g->a + row * HRC_JOINTS, *last = g->a + before * HRC_JOINTS,
+                       share = g->count[row];
+            real *da = g->da + row * HRC_JOINTS, *dlast = g->da + before * HRC_JOINTS;
             for (int i = 0; i < HRC_JOINTS; i++) {
-                const real change = a[i] - before[i];
-                sum->action += (double)(share * a[i] * a[i]) / HRC_JOINTS;
-                sum->rate += (double)(share * change * change) / HRC_JOINTS;
+                const real change = a[i] - last[i];
+                sum->action += (double)(share * a[i] * a[i]);
+                sum->rate += (double)(share * change * change);
                 da[i] += share * (wa * a[i] + wr * change);
-                if (dbefore) dbefore[i] -= share * wr * change;
+                dlast[i] -= share * wr * change;
             }
         }
 }
@@ -348,9 +354,23 @@ static void proprio_back(imagine *g, int t, piece c)
     }
 }
 
+/* No single state may outweigh the batch: its gradient, counted in changes of one period, has a limit. */
+static void clip_state(imagine *g, size_t row)
+{
+    real *ds = g->ds + row * WS, sum = 0;
+    for (int i = 0; i < WS; i++) {
+        const real e = ds[i] / g->world->error_scale[i];
+        sum += e * e;
+    }
+    const real limit = (real)(g->o.state_clip / (g->o.batch * g->o.steps)), norm = sqrt(sum);
+    const real factor = norm <= limit ? 1 : norm < (real)1e30 ? limit / norm : 0;
+    for (int i = 0; i < WS; i++) ds[i] = factor > 0 ? ds[i] * factor : 0;
+}
+
 static void period_back(imagine *g, int t, piece c, imagine_result *sum)
 {
     const size_t first = row_at(g, t, c.first), next = row_at(g, t + 1, c.first);
+    for (size_t r = next; g->o.state_clip > 0 && r < next + (size_t)c.n; r++) clip_state(g, r);
     world_backward(&g->dream, g->ds + first * WS, g->dtarget + first * HRC_JOINTS, g->ds + next * WS,
                    g->s + first * WS, g->s + next * WS, g->world_params, (int)first, c.n);
     for (size_t i = first * HRC_JOINTS; i < (first + (size_t)c.n) * HRC_JOINTS; i++)

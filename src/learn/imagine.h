@@ -1,7 +1,7 @@
 /* Imagined rollouts: the policy drives the world model for `steps` periods from real states, and the tracking
  * loss of every period is differentiated through all of them with respect to the policy's weights.
  *
- *   L = 1/(batch steps) sum [ tracking (imagine_loss.h) + w_a mean|a_t|^2 + w_r mean|a_t - a_(t-1)|^2 ]
+ *   L = 1/(batch steps) sum [ tracking (imagine_loss.h) + w_a |a_t|^2 + w_r |a_t - a_(t-1)|^2 ]
  *       + w_rec L_rec (of the first `rec_steps` periods) + the tokenizer's own loss
  *
  * Periods after the end of a clip do not count. Sequences are shared out in pieces of IMAGINE_ROWS; the
@@ -15,7 +15,7 @@
 #include "track/action.h"
 #include "track/policy.h"
 
-#define IMAGINE_ROWS 64
+#define IMAGINE_ROWS 32
 
 typedef struct {
     int batch, steps;
@@ -24,6 +24,7 @@ typedef struct {
     int lead;      /* of the window */
     action_basis basis;
     double action_weight, rate_weight, rec_weight;
+    double state_clip; /* limit on the gradient of one state; 0: none */
 } imagine_options;
 
 /* Where a rollout starts. */
@@ -36,7 +37,7 @@ typedef struct {
 } imagine_start;
 
 typedef struct {
-    double tracking, action, rate; /* means per period, unweighted but for the groups' weights */
+    double tracking, action, rate; /* means per period, without w_a and w_r */
     double reconstruction;
 } imagine_result;
 
@@ -56,7 +57,8 @@ NN_FN void imagine_normal(imagine *g, const float *p_shift, const float *p_scale
 NN_FN imagine_result imagine_gradient(imagine *g, real *grads, const real *policy_params,
                                       const real *codebook, const real *world_params);
 
-/* Tokens of the last call, for the use of codes: (batch steps, quant_indices). */
+/* Of the last call: tokens (batch steps, quant_indices), and what they were made of (batch steps, d). */
 NN_FN const int32_t *imagine_tokens(const imagine *g);
+NN_FN const real *imagine_latents(const imagine *g);
 
 #endif

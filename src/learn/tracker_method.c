@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const tracker_method *const METHODS[] = {&METHOD_PPO};
+static const tracker_method *const METHODS[] = {&METHOD_WORLD, &METHOD_PPO};
 
 const tracker_method *tracker_method_find(const char *name)
 {
@@ -13,7 +13,7 @@ const tracker_method *tracker_method_find(const char *name)
 
 const char *tracker_method_names(void)
 {
-    return "ppo";
+    return "world-model, ppo";
 }
 
 void train_figure(train_report *r, const char *name, double value)

@@ -55,7 +55,7 @@ typedef struct {
     void (*free)(void *self);  /* NULL is fine */
 } tracker_method;
 
-extern const tracker_method METHOD_PPO;
+extern const tracker_method METHOD_WORLD, METHOD_PPO;
 
 const tracker_method *tracker_method_find(const char *name); /* NULL when there is none */
 const char *tracker_method_names(void);                      /* "world-model, ppo" */

@@ -1,0 +1,72 @@
+#include "learn/replay.h"
+
+#include <string.h>
+
+hrc_status replay_create(replay *r, int worlds, int length, hrc_error *err)
+{
+    *r = (replay){.worlds = worlds, .length = length};
+    r->steps = ARENA_NEW(&r->memory, replay_step, (size_t)worlds * (size_t)length);
+    if (!r->steps)
+        return fail(err, HRC_ENOMEM, "replay: out of memory for %d steps of %d worlds", length, worlds);
+    return HRC_OK;
+}
+
+void replay_free(replay *r)
+{
+    arena_free(&r->memory);
+}
+
+void replay_state(replay *r, state_list *l, const char *prefix)
+{
+    state_add(l, prefix, "replay.n", DT_I64, &r->n, 1);
+    state_add(l, prefix, "replay.steps", DT_U8, r->steps,
+              sizeof *r->steps * (size_t)r->worlds * (size_t)r->length);
+}
+
+static replay_step *slot(const replay *r, int world, int64_t step)
+{
+    return &r->steps[(size_t)world * (size_t)r->length + (size_t)(step % r->length)];
+}
+
+replay_step *replay_next(replay *r, int world)
+{
+    return slot(r, world, r->n);
+}
+
+void replay_advance(replay *r)
+{
+    r->n++;
+}
+
+const replay_step *replay_at(const replay *r, int world, int64_t step)
+{
+    return slot(r, world, step);
+}
+
+bool replay_draw(const replay *r, rng *dice, int horizon, int recent, int *world, int64_t *step)
+{
+    const int64_t there = r->n < r->length ? r->n : r->length;
+    int64_t span = there - horizon;
+    if (recent && span > recent) span = recent;
+    for (int tries = 0; span > 0 && tries < 1000; tries++) {
+        const int w = (int)rng_below(dice, (uint32_t)r->worlds);
+        const int64_t at = r->n - 1 - horizon - rng_below(dice, (uint32_t)span);
+        bool whole = true;
+        for (int i = 0; whole && i < horizon; i++) whole = slot(r, w, at + i)->linked;
+        if (!whole) continue;
+        *world = w, *step = at;
+        return true;
+    }
+    return false;
+}
+
+void replay_history(const replay *r, float out[OBS_HISTORY][OBS_P], int world, int64_t step)
+{
+    const int64_t oldest = r->n > r->length ? r->n - r->length : 0;
+    int64_t first = step - slot(r, world, step)->age;
+    if (first < oldest) first = oldest;
+    for (int k = 0; k < OBS_HISTORY; k++) {
+        int64_t at = step - (OBS_HISTORY - 1 - k);
+        memcpy(out[k], slot(r, world, at < first ? first : at)->p, sizeof out[k]);
+    }
+}

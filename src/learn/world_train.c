@@ -1,0 +1,385 @@
+/* Training the tracker through a learned model of the world (docs/tracker.md). One iteration: some steps in
+ * MuJoCo, some updates of the world model on what was kept, some updates of the policy on imagined rollouts
+ * that start where the robot lately was. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "learn/gemm_library.h"
+#include "learn/imagine.h"
+#include "learn/sampling.h"
+#include "learn/tracker_method.h"
+#include "learn/world_collect.h"
+#include "learn/world_fit.h"
+#include "learn/world_ridge.h"
+#include "nn/adam.h"
+
+#define LEAST_LEFT 8   /* frames of the clip that a start must have before it, unless the clip is shorter */
+#define WARMUP_NOISE 2 /* times the usual: nothing else explores yet */
+
+typedef struct {
+    float *params, *grads;
+    adam optimiser;
+} learner;
+
+typedef struct {
+    arena memory;
+    config cfg; /* with this method's environment settings */
+    const references *refs;
+    pool *threads;
+    nn_ops ops;
+    obs_frame **frames[2]; /* (clips) each, as they are and mirrored: of every frame */
+    sampling starts;
+    collector real_world;
+    track_model model; /* params: those being trained */
+    learner policy, world;
+    world_model dynamics;
+    world_fit fit;
+    imagine *dream;
+    rng dice;
+    int64_t warm; /* 1: scales are measured, the warm-up is over */
+} world_trainer;
+
+static config environment_config(const config *cfg)
+{
+    config c = *cfg;
+    c.env_end_height = cfg->world_end_height;
+    c.env_low_height = fmax(cfg->world_end_height, cfg->env_low_height);
+    c.env_end_angle = cfg->world_end_angle;
+    c.env_end_gravity = 10; /* the angle says it */
+    c.env_end_effector = 10;
+    c.sampling_adaptive_share = cfg->world_hard_share;
+    return c;
+}
+
+/* ---- Create ---- */
+
+static hrc_status learner_create(learner *l, size_t n, bool averaged, arena *memory, hrc_error *err)
+{
+    l->params = l->params ? l->params : ARENA_NEW(memory, float, n);
+    l->grads = ARENA_NEW(memory, float, n);
+    l->optimiser.m = ARENA_NEW(memory, float, n);
+    l->optimiser.v = ARENA_NEW(memory, float, n);
+    l->optimiser.averaged = averaged ? ARENA_NEW(memory, float, n) : NULL;
+    l->optimiser.n = n;
+    l->optimiser.options = (adam_options){.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .clip = 1};
+    if (!l->params || !l->grads || !l->optimiser.m || !l->optimiser.v || (averaged && !l->optimiser.averaged))
+        return fail(err, HRC_ENOMEM, "training: out of memory for %zu parameters", n);
+    return HRC_OK;
+}
+
+static hrc_status list_frames(world_trainer *t, hrc_error *err)
+{
+    for (int side = 0; side < 2; side++) {
+        t->frames[side] = ARENA_NEW(&t->memory, obs_frame *, t->refs->n);
+        for (int i = 0; t->frames[side] && i < t->refs->n; i++) {
+            const ref_clip *c = &t->refs->clips[i];
+            const ref_frame *from = side && c->mirrored ? c->mirrored : c->frames;
+            obs_frame *to = t->frames[side][i] = ARENA_NEW(&t->memory, obs_frame, c->n);
+            if (!to) return fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
+            for (int f = 0; f < c->n; f++) to[f] = (obs_frame){from[f].qpos, from[f].qvel};
+        }
+        if (!t->frames[side]) return fail(err, HRC_ENOMEM, "training: out of memory");
+    }
+    return HRC_OK;
+}
+
+static imagine_options dream_options(const config *c)
+{
+    return (imagine_options){.batch = c->world_batch,
+                             .steps = c->world_horizon,
+                             .rec_steps = c->world_reconstruct < c->world_horizon ? c->world_reconstruct
+                                                                                  : c->world_horizon,
+                             .depth = c->world_gradient_history,
+                             .lead = c->tracker_lead,
+                             .basis = action_basis_of(c->tracker_basis),
+                             .action_weight = c->world_action,
+                             .rate_weight = c->world_action_rate,
+                             .rec_weight = c->tracker_reconstruction,
+                             .state_clip = c->world_state_clip};
+}
+
+static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *err)
+{
+    const config *c = &t->cfg;
+    const policy_hidden hidden = policy_halving(c->world_width, c->world_depth);
+    TRY(track_model_create(&t->model, c, seed, err));
+    t->policy.params = t->model.params;
+    TRY(learner_create(&t->policy, t->model.net.layout.count, true, &t->memory, err));
+    memcpy(t->policy.optimiser.averaged, t->policy.params, sizeof(float) * t->policy.optimiser.n);
+    t->policy.optimiser.options.average = c->world_average;
+    world_init(&t->dynamics, hidden.size, hidden.n);
+    TRY(learner_create(&t->world, t->dynamics.layout.count, false, &t->memory, err));
+    nn_layout_init(t->world.params, &t->dynamics.layout, seed + 1);
+    TRY(world_fit_create(&t->fit, &t->dynamics, &t->ops, t->threads, c->world_fit_batch, c->world_fit_horizon,
+                         err));
+    const imagine_options o = dream_options(c);
+    return imagine_create(&t->dream, &o, &t->model.net, &t->dynamics, &t->ops, t->threads, err);
+}
+
+static hrc_status create_parts(world_trainer *t, uint64_t seed, hrc_error *err)
+{
+    env *e;
+    TRY(list_frames(t, err));
+    TRY(create_networks(t, seed, err));
+    TRY(sampling_create(&t->starts, &t->cfg, t->refs, err));
+    const env_starts starts = sampling_starts(&t->starts);
+    TRY(env_create(&e, &t->cfg, t->refs, t->cfg.world_worlds, seed, &starts, t->threads, err));
+    return collector_create(&t->real_world, e, &t->model.net, &t->ops, t->threads, t->cfg.world_buffer, seed,
+                            err);
+}
+
+static void world_free(void *self)
+{
+    world_trainer *t = self;
+    if (!t) return;
+    collector_free(&t->real_world);
+    imagine_free(t->dream);
+    world_fit_free(&t->fit);
+    track_model_free(&t->model);
+    sampling_free(&t->starts);
+    arena_free(&t->memory);
+    free(t);
+}
+
+static hrc_status world_create(void **out, const train_input *in, hrc_error *err)
+{
+    if (strcmp(in->cfg->tracker_rotation, "body"))
+        return fail(err, HRC_EINVAL, "tracker.rotation = %s: training through a world model knows only body",
+                    in->cfg->tracker_rotation);
+    world_trainer *t = calloc(1, sizeof *t);
+    if (!t) return fail(err, HRC_ENOMEM, "training: out of memory");
+    t->cfg = environment_config(in->cfg);
+    t->refs = in->refs, t->threads = in->threads;
+    t->dice = rng_make(in->seed, 2);
+    t->ops = training_ops("float");
+    hrc_status status = create_parts(t, in->seed, err);
+    if (status < 0)
+        world_free(t);
+    else
+        *out = t;
+    return status;
+}
+
+/* ---- Updates ---- */
+
+static bool fill_fit(world_trainer *t)
+{
+    const int B = t->fit.batch, H = t->fit.horizon;
+    const replay *k = &t->real_world.kept;
+    for (int b = 0; b < B; b++) {
+        int world;
+        int64_t step;
+        if (!replay_draw(k, &t->dice, H, 0, &world, &step)) return false;
+        for (int h = 0; h <= H; h++) {
+            const replay_step *at = replay_at(k, world, step + h);
+            memcpy(t->fit.truth + (size_t)(h * B + b) * WS, at->s, sizeof at->s);
+            if (h < H)
+                memcpy(t->fit.target + (size_t)(h * B + b) * HRC_JOINTS, at->target, sizeof at->target);
+        }
+    }
+    return true;
+}
+
+/* Returns the gradient's norm; what is not finite has changed nothing. */
+static double descend(world_trainer *t, learner *l)
+{
+    return adam_step(&l->optimiser, &t->ops, t->threads, l->params, l->grads);
+}
+
+static hrc_status fit_once(world_trainer *t, world_fit_result *out, hrc_error *err)
+{
+    if (!fill_fit(t))
+        return fail(err, HRC_EINVAL, "world model: no %d steps in a row, every episode ends before",
+                    t->fit.horizon);
+    memset(t->world.grads, 0, sizeof(float) * t->world.optimiser.n);
+    *out = world_fit_gradient(&t->fit, t->world.grads, t->world.params);
+    if (!isfinite(descend(t, &t->world)))
+        return fail(err, HRC_ENONFINITE, "world model: the gradient is not finite");
+    return HRC_OK;
+}
+
+/* A start is where a world lately was, with enough of its clip before it. */
+static void draw_start(world_trainer *t, imagine_start *out)
+{
+    const replay *k = &t->real_world.kept;
+    const replay_step *at = NULL;
+    int world = 0;
+    int64_t step = k->n - 1;
+    for (int tries = 0; tries < 100; tries++) {
+        replay_draw(k, &t->dice, 0, t->cfg.world_recent, &world, &step);
+        at = replay_at(k, world, step);
+        if (at->frame + LEAST_LEFT < t->refs->clips[at->clip].n) break;
+    }
+    out->frames = t->frames[at->mirrored][at->clip];
+    out->n = t->refs->clips[at->clip].n;
+    out->frame = at->frame;
+    memcpy(out->s, at->s, sizeof out->s);
+    replay_history(k, out->history, world, step);
+}
+
+static hrc_status improve_once(world_trainer *t, imagine_result *out, double *norm, hrc_error *err)
+{
+    imagine_start *starts = imagine_starts(t->dream);
+    for (int b = 0; b < t->cfg.world_batch; b++) draw_start(t, &starts[b]);
+    memset(t->policy.grads, 0, sizeof(float) * t->policy.optimiser.n);
+    *out = imagine_gradient(t->dream, t->policy.grads, t->policy.params, t->model.codebook, t->world.params);
+    *norm = descend(t, &t->policy);
+    if (!isfinite(*norm)) return fail(err, HRC_ENONFINITE, "policy: the gradient is not finite");
+    const quant *q = &t->model.net.shape.token;
+    if (q->kind == QUANT_VQ)
+        quant_state_update(q, t->model.codebook, imagine_latents(t->dream), imagine_tokens(t->dream),
+                           t->cfg.world_batch * t->cfg.world_horizon, &t->dice);
+    return HRC_OK;
+}
+
+/* ---- Warm-up ---- */
+
+static void measure_normals(world_trainer *t)
+{
+    collector *c = &t->real_world;
+    for (int i = 0; i < c->n; i++)
+        normal_update(&t->model.proprio, c->proprio + (size_t)i * OBS_PROPRIO + OBS_PROPRIO - OBS_P, 1);
+    normal_update(&t->model.window, c->window, (size_t)c->n * OBS_FRAMES);
+}
+
+static void use_normals(world_trainer *t)
+{
+    const normal *p = &t->model.proprio, *m = &t->model.window;
+    imagine_normal(t->dream, p->shift, p->scale, m->shift, m->scale);
+}
+
+static hrc_status first_model(world_trainer *t, hrc_error *err)
+{
+    const size_t most = (size_t)t->cfg.world_warmup;
+    float *s = malloc(sizeof *s * most * WS), *next = malloc(sizeof *next * most * WS),
+          *target = malloc(sizeof *target * most * HRC_JOINTS);
+    hrc_status status = s && next && target ? HRC_OK : fail(err, HRC_ENOMEM, "training: out of memory");
+    if (status == HRC_OK) {
+        const int n = collector_pairs(&t->real_world, s, target, next, (int)most);
+        status = n > WI
+                     ? world_ridge(&t->dynamics, t->world.params, s, target, next, n, err)
+                     : fail(err, HRC_EINVAL, "world.warmup = %d: only %d steps are of use, expected over %d",
+                            t->cfg.world_warmup, n, WI);
+    }
+    free(s), free(next), free(target);
+    return status;
+}
+
+static hrc_status warm_up(world_trainer *t, train_report *r, hrc_error *err)
+{
+    collector *c = &t->real_world;
+    const int steps = (t->cfg.world_warmup + c->n - 1) / c->n;
+    const double noise = WARMUP_NOISE * t->cfg.world_noise;
+    world_fit_result fit;
+    double began = clock_s();
+    collector_reset(c, noise);
+    for (int i = 0; i < steps; i++) {
+        measure_normals(t);
+        collector_step(c, &t->model, noise);
+    }
+    r->samples += (int64_t)steps * c->n;
+    train_phase(r, "collect", clock_s() - began);
+    began = clock_s();
+    use_normals(t);
+    TRY(first_model(t, err));
+    for (int i = 0; i < t->cfg.world_prefit; i++) TRY(fit_once(t, &fit, err));
+    if (t->model.net.shape.token.kind == QUANT_VQ)
+        quant_state_init(&t->model.net.shape.token, t->model.codebook, c->latent, c->n, &t->dice);
+    train_phase(r, "world model", clock_s() - began);
+    t->warm = 1;
+    return HRC_OK;
+}
+
+/* ---- One iteration ---- */
+
+static double decayed(double rate, double final_share, double done)
+{
+    return rate * (final_share + (1 - final_share) * 0.5 * (1 + cos(3.14159265358979323846 * done)));
+}
+
+static void set_rates(world_trainer *t, double done)
+{
+    t->world.optimiser.options.rate = decayed(t->cfg.world_fit_rate, t->cfg.world_final_rate, done);
+    t->policy.optimiser.options.rate = decayed(t->cfg.world_rate, t->cfg.world_final_rate, done);
+}
+
+static hrc_status fit_and_improve(world_trainer *t, train_report *r, hrc_error *err)
+{
+    world_fit_result fit = {0};
+    imagine_result dream = {0};
+    double norm = 0, began = clock_s();
+    for (int i = 0; i < t->cfg.world_fits; i++) TRY(fit_once(t, &fit, err));
+    train_phase(r, "world model", clock_s() - began);
+    began = clock_s();
+    for (int i = 0; i < t->cfg.world_updates; i++) TRY(improve_once(t, &dream, &norm, err));
+    train_phase(r, "policy", clock_s() - began);
+    r->updates += t->cfg.world_updates;
+    train_figure(r, "loss", dream.tracking);
+    train_figure(r, "reconstruction", dream.reconstruction);
+    train_figure(r, "action", dream.action);
+    train_figure(r, "action_rate", dream.rate);
+    train_figure(r, "gradient", norm);
+    train_figure(r, "model_loss", fit.loss);
+    train_figure(r, "model_residual", fit.residual);
+    train_figure(r, "rate", t->policy.optimiser.options.rate);
+    return HRC_OK;
+}
+
+static hrc_status world_iterate(void *self, double done, train_report *r, hrc_error *err)
+{
+    world_trainer *t = self;
+    set_rates(t, done);
+    if (!t->warm) TRY(warm_up(t, r, err));
+    use_normals(t); /* a resumed run has them from its checkpoint */
+    const double began = clock_s();
+    for (int i = 0; i < t->cfg.world_collect; i++)
+        collector_step(&t->real_world, &t->model, t->cfg.world_noise);
+    sampling_refresh(&t->starts);
+    r->samples += (int64_t)t->cfg.world_collect * t->real_world.n;
+    train_phase(r, "collect", clock_s() - began);
+    return fit_and_improve(t, r, err);
+}
+
+static void world_view(void *self, track_model *view)
+{
+    world_trainer *t = self;
+    *view = t->model;
+    view->params = t->policy.optimiser.averaged;
+}
+
+static void world_list(void *self, state_list *l)
+{
+    world_trainer *t = self;
+    world_model *w = &t->dynamics;
+    state_add(l, "", "policy.params", DT_F32, t->policy.params, t->policy.optimiser.n);
+    adam_state(&t->policy.optimiser, l, "policy.");
+    state_add(l, "", "codebook", DT_F32, t->model.codebook, quant_state(&t->model.net.shape.token));
+    normal_state(&t->model.proprio, l, "normal.proprio.");
+    normal_state(&t->model.window, l, "normal.window.");
+    state_add(l, "", "world.params", DT_F32, t->world.params, t->world.optimiser.n);
+    adam_state(&t->world.optimiser, l, "world.");
+    state_add(l, "world.", "in_shift", DT_F32, w->in_shift, WI);
+    state_add(l, "world.", "in_scale", DT_F32, w->in_scale, WI);
+    state_add(l, "world.", "out_shift", DT_F32, w->out_shift, WO);
+    state_add(l, "world.", "out_scale", DT_F32, w->out_scale, WO);
+    state_add(l, "world.", "error_scale", DT_F32, w->error_scale, WS);
+    state_add(l, "", "dice", DT_U8, &t->dice, sizeof t->dice);
+    state_add(l, "", "warm", DT_I64, &t->warm, 1);
+    sampling_state(&t->starts, l, "sampling.");
+    collector_state(&t->real_world, l, "real.");
+}
+
+static env *world_env(void *self)
+{
+    return ((world_trainer *)self)->real_world.world;
+}
+
+const tracker_method METHOD_WORLD = {.name = "world-model",
+                                     .create = world_create,
+                                     .iterate = world_iterate,
+                                     .model = world_view,
+                                     .state = world_list,
+                                     .world = world_env,
+                                     .free = world_free};

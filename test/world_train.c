@@ -1,0 +1,154 @@
+/* Training through a world model as a method of tracker training: exact resume on any number of threads, and
+ * a model that learns the robot. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/replay.h"
+#include "learn/tracker_method.h"
+#include "synthetic.h"
+#include "test.h"
+
+typedef struct {
+    config cfg;
+    clip motion;
+    pool *threads;
+    references refs;
+    void *t;
+} bed;
+
+static void bed_make(bed *b, int threads, const char *quantizer)
+{
+    hrc_error err;
+    static const char *const SETTINGS[] = {
+        "tracker.encoder_width=32", "tracker.action_width=32", "tracker.token=8",  "tracker.codes=16",
+        "tracker.basis=ahead",      "world.worlds=20",         "world.warmup=600", "world.prefit=20",
+        "world.fit_batch=70",       "world.width=32",          "world.batch=40",   "world.horizon=6",
+        "world.reconstruct=2",      "world.buffer=64",         "sampling.warmup=5"};
+    *b = (bed){.cfg = config_default()};
+    for (int i = 0; i < COUNT(SETTINGS); i++) ENSURE_OK(config_override(&b->cfg, SETTINGS[i], &err));
+    strcpy(b->cfg.tracker_quantizer, quantizer);
+    synthetic_turn(&b->motion, 100, 50);
+    ENSURE_OK(pool_create(&b->threads, threads, &err));
+    ENSURE_OK(references_build(&b->refs, &b->motion, 1, true, b->threads, &err));
+    ENSURE_OK(METHOD_WORLD.create(&b->t, &(train_input){&b->cfg, &b->refs, 3, b->threads}, &err));
+}
+
+static void bed_free(bed *b)
+{
+    METHOD_WORLD.free(b->t);
+    references_free(&b->refs);
+    pool_free(b->threads);
+    clip_free(&b->motion);
+}
+
+static double iterate(bed *b, int n, const char *figure)
+{
+    hrc_error err;
+    double last = 0;
+    for (int i = 0; i < n; i++) {
+        train_report r = {0};
+        ENSURE_OK(METHOD_WORLD.iterate(b->t, 0, &r, &err));
+        for (int k = 0; k < r.nfigures; k++)
+            if (!strcmp(r.figures[k].name, figure)) last = r.figures[k].value;
+    }
+    return last;
+}
+
+static void save(bed *b, const char *name)
+{
+    hrc_error err;
+    static state_list l;
+    l.n = 0;
+    METHOD_WORLD.state(b->t, &l);
+    ENSURE_OK(state_save(&l, test_path(name), NULL, 0, &err));
+}
+
+static void load(bed *b, const char *name)
+{
+    hrc_error err;
+    static state_list l;
+    l.n = 0;
+    METHOD_WORLD.state(b->t, &l);
+    ENSURE_OK(state_load(&l, test_path(name), NULL, 0, &err));
+}
+
+/* Byte for byte, so that nothing is forgotten. */
+static void same_files(const char *left, const char *right)
+{
+    hrc_error err;
+    file_view a, b;
+    ENSURE_OK(file_map(test_path(left), &a, &err));
+    ENSURE_OK(file_map(test_path(right), &b, &err));
+    ENSURE(a.size == b.size && !memcmp(a.data, b.data, a.size));
+    file_unmap(&a);
+    file_unmap(&b);
+}
+
+static void check_resume(const char *quantizer)
+{
+    static bed b, c;
+    bed_make(&b, 1, quantizer);
+    bed_make(&c, 2, quantizer);
+    iterate(&b, 2, "loss");
+    save(&b, "two");
+    iterate(&b, 2, "loss");
+    save(&b, "four");
+    iterate(&c, 1, "loss"); /* what was there before must not matter */
+    load(&c, "two");
+    iterate(&c, 2, "loss");
+    save(&c, "resumed");
+    same_files("four", "resumed");
+    bed_free(&b);
+    bed_free(&c);
+}
+
+static void test_resume(void)
+{
+    check_resume("ifsq");
+    check_resume("vq");
+}
+
+/* The model explains most of what happens: an error of 1 is that of a model which says "no change". */
+static void test_learns(void)
+{
+    static bed b;
+    bed_make(&b, 2, "ifsq");
+    double residual = iterate(&b, 30, "model_residual");
+    if (!(residual > 0 && residual < 0.5))
+        test_fail(__FILE__, __LINE__, "one-step residual of the world model is %.3f, expected below 0.5",
+                  residual);
+    bed_free(&b);
+}
+
+/* History is that of the episode, its first step repeated before it. */
+static void test_replay(void)
+{
+    hrc_error err;
+    replay r;
+    rng dice = rng_make(1, 0);
+    float history[OBS_HISTORY][OBS_P];
+    ENSURE_OK(replay_create(&r, 2, 16, &err));
+    for (int t = 0; t < 40; t++) {
+        for (int w = 0; w < 2; w++) {
+            replay_step *s = replay_next(&r, w);
+            s->p[0] = (float)(100 * w + t);
+            s->age = t % 12;
+            s->linked = t % 12 != 11;
+        }
+        replay_advance(&r);
+    }
+    replay_history(&r, history, 1, 38); /* its episode began at 36 */
+    for (int k = 0; k < OBS_HISTORY; k++) ENSURE_NEAR(history[k][0], 100 + (k < 7 ? 36 : 29 + k), 0);
+    for (int i = 0; i < 200; i++) {
+        int world;
+        int64_t step;
+        ENSURE(replay_draw(&r, &dice, 4, 0, &world, &step));
+        ENSURE(step >= 24 && step + 4 <= 39 && step / 12 == (step + 4) / 12);
+        ENSURE(replay_draw(&r, &dice, 0, 5, &world, &step));
+        ENSURE(step >= 35 && step <= 39);
+    }
+    replay_free(&r);
+}
+
+TEST_TABLE({"world_train.resume", test_resume}, {"world_train.learns", test_learns},
+           {"world_train.replay", test_replay})
