@@ -20,6 +20,7 @@ const command *const COMMANDS[] = {
     &CMD_EVAL,
     &CMD_EVAL_PLANNER,
     &CMD_PLAN,
+    &CMD_PLOT,
     &CMD_EXPORT,
     &CMD_ROBOT,
     &CMD_ROBOT_SIM,

@@ -13,5 +13,7 @@
     EMBED(three_js, "three.min.js")
     EMBED(viewer_js, "viewer.js")
     EMBED(replay_js, "replay.js")
+    EMBED(plot_html, "plot.html")
+    EMBED(plot_js, "plot.js")
 
     .section .note.GNU-stack, "", %progbits

@@ -8,6 +8,14 @@ EMBED(viewer_css)
 EMBED(three_js)
 EMBED(viewer_js)
 EMBED(replay_js)
+EMBED(plot_html)
+EMBED(plot_js)
 #undef EMBED
+
+/* One of them as a piece of a file (base/file.h). */
+#define EMBEDDED(name)                                                                                       \
+    {                                                                                                        \
+        embed_##name, (size_t)(embed_##name##_end - embed_##name)                                            \
+    }
 
 #endif

@@ -1,6 +1,4 @@
-/* Writing the page: the template with its @names@ replaced by files of the program and by the data as JSON.
- * Texts of the user reach the page only inside that JSON, with every "<" escaped, and the page shows them
- * only as text: no name can become markup or code. */
+/* The data of the replay page as JSON, and the page. */
 #include "eval/page.h"
 
 #include <math.h>
@@ -10,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "eval/embed.h"
+#include "eval/html.h"
 
 page_item page_item_of(const rollout *r)
 {
@@ -175,25 +174,6 @@ static json_t *item_json(const page_item *item)
     return out;
 }
 
-/* JSON text in which no "<" is left, so that it can neither end its script element nor begin a comment. */
-static char *script_text(const json_t *value)
-{
-    char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    if (!text) return NULL;
-    size_t angles = 0;
-    for (const char *s = text; *s; s++) angles += *s == '<';
-    char *out = malloc(strlen(text) + 5 * angles + 1), *end = out;
-    for (const char *s = text; out && *s; s++) {
-        if (*s == '<')
-            end = (char *)memcpy(end, "\\u003c", 6) + 6;
-        else
-            *end++ = *s;
-    }
-    if (out) *end = 0;
-    free(text);
-    return out;
-}
-
 static hrc_status data_text(char **out, const page_item *items, int n, hrc_error *err)
 {
     json_t *list = json_array();
@@ -205,58 +185,25 @@ static hrc_status data_text(char **out, const page_item *items, int n, hrc_error
                           "page item %d: out of memory, or its name or an event is not UTF-8 text", i);
     }
     json_t *data = json_pack("{s:o, s:o}", "robot", robot_json(), "items", list);
-    *out = status == HRC_OK ? script_text(data) : NULL;
+    *out = status == HRC_OK ? html_script_text(data) : NULL;
     json_decref(data);
     if (status == HRC_OK && !*out) status = fail(err, HRC_ENOMEM, "page: out of memory");
     return status;
 }
 
-/* ---- The template. ---- */
-
-typedef struct {
-    const char *mark;
-    file_piece text;
-} filling;
-
-/* Cut the template at its marks and put the texts in their place. Each mark occurs once; what is put in is
- * not searched again. */
-static int fill_template(file_piece *pieces, const filling *fillings, int n)
-{
-    const char *at = embed_replay_html;
-    int count = 0;
-    for (int i = 0; i < n; i++) {
-        const char *mark = strstr(at, fillings[i].mark);
-        if (!mark) return -1;
-        pieces[count++] = (file_piece){at, (size_t)(mark - at)};
-        pieces[count++] = fillings[i].text;
-        at = mark + strlen(fillings[i].mark);
-    }
-    pieces[count++] = (file_piece){at, (size_t)(embed_replay_html_end - at)};
-    return count;
-}
-
-#define EMBEDDED(name)                                                                                       \
-    {                                                                                                        \
-        embed_##name, (size_t)(embed_##name##_end - embed_##name)                                            \
-    }
+/* ---- The page. ---- */
 
 hrc_status page_write(const char *path, const page_item *items, int n, size_t *bytes, hrc_error *err)
 {
     char *data;
     TRY(data_text(&data, items, n, err));
-    const filling fillings[] = {
+    const html_filling fillings[] = {
         {"@viewer.css@", EMBEDDED(viewer_css)}, {"@data@", {data, strlen(data)}},
         {"@three.min.js@", EMBEDDED(three_js)}, {"@viewer.js@", EMBEDDED(viewer_js)},
         {"@replay.js@", EMBEDDED(replay_js)},
     };
-    file_piece pieces[2 * COUNT(fillings) + 1];
-    int count = fill_template(pieces, fillings, COUNT(fillings));
-    hrc_status status = count < 0
-                            ? fail(err, HRC_EINVAL, "%s: the page template lacks one of its marks", path)
-                            : file_write(path, pieces, count, err);
-    size_t total = 0;
-    for (int i = 0; i < count; i++) total += pieces[i].size;
-    if (status == HRC_OK && bytes) *bytes = total;
+    const file_piece template = EMBEDDED(replay_html);
+    hrc_status status = html_write(path, template, fillings, COUNT(fillings), bytes, err);
     free(data);
     return status;
 }
