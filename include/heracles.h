@@ -188,6 +188,7 @@ typedef struct {
     int look_ahead; /* frames from now to the planner's target: 10 */
     double leash_m; /* a reference that gets farther away on the floor is pulled along; 0: never. 0.5 */
     double wait_s;  /* longest wait for HRC_WAIT: 5 */
+    int apart;      /* plans are made elsewhere, see hrc_plan_wanted: 0 */
 } hrc_options;
 
 /* How a motion begins. */
@@ -233,6 +234,20 @@ HRC_API hrc_status hrc_follow(hrc_controller *c, const hrc_motion *motion, int f
 /* One control period: call it HRC_RATE_HZ times a second. On error as hrc_step. */
 HRC_API hrc_status hrc_control(hrc_controller *c, const hrc_state *now, hrc_target *out, hrc_error *err);
 HRC_API const hrc_report *hrc_controller_report(const hrc_controller *c);
+
+/* A planner on a thread of its own, for control loops that cannot wait for a plan: with options.apart the
+ * controller never plans, but asks. After hrc_control hand the request, if there is one, to hrc_plan with a
+ * planner of your own, and give its plan back before a later hrc_control; until then the last plan goes on.
+ */
+typedef struct {
+    int64_t step; /* of the controller; says how old the plan is when it comes */
+    hrc_state now;
+    float target[HRC_NQ];
+} hrc_plan_request;
+
+HRC_API int hrc_plan_wanted(hrc_controller *c, hrc_plan_request *out); /* 1: a new one; each is told once */
+HRC_API void hrc_plan_give(hrc_controller *c, int64_t step,
+                           const hrc_keyframes *plan); /* NULL: none, the reference passes through */
 
 #ifdef __cplusplus
 }

@@ -144,6 +144,47 @@ static void test_plans(void)
     scene_close(&s);
 }
 
+/* Plans made elsewhere: asked for every second step, used as old as they are when they come, and the last one
+ * goes on while none comes. */
+static void test_apart(void)
+{
+    scene s;
+    hrc_error err;
+    hrc_target target;
+    hrc_planner *planner;
+    hrc_plan_request request;
+    hrc_keyframes plan;
+    hrc_options o = hrc_defaults();
+    o.apart = 1;
+    scene_open(&s, true, &o);
+    ENSURE_OK(hrc_planner_create(&planner, s.planner, NULL, &err));
+    const hrc_report *r = hrc_controller_report(s.c);
+    ENSURE_OK(hrc_follow(s.c, &s.m, 0, 0, &err));
+    for (int step = 0; step < 20; step++) {
+        hrc_state state = at_frame(&s, step);
+        ENSURE_OK(hrc_control(s.c, &state, &target, &err));
+        ENSURE(r->planned == (step > 0) && r->plans == (step + 1) / 2);
+        ENSURE(hrc_plan_wanted(s.c, &request) == (step % 2 == 0));
+        ENSURE(!hrc_plan_wanted(s.c, &request));
+        if (step % 2 == 0) {
+            ENSURE(request.step == step && !memcmp(&request.now, &state, sizeof state));
+            ENSURE_OK(hrc_plan(planner, &request.now, request.target, &plan, NULL, &err));
+            hrc_plan_give(s.c, request.step, &plan);
+        }
+        for (int i = 0; i < HRC_WINDOW && step > 0; i++) {
+            hrc_frame f;
+            hrc_sample(&r->plan, (double)((step + 1) % 2 + 1 + 1 + i) / HRC_RATE_HZ, &f);
+            if (step % 2) ENSURE(!memcmp(&f, &r->window[i], sizeof f));
+        }
+    }
+    hrc_plan_give(s.c, 0, NULL);
+    hrc_state state = at_frame(&s, 20);
+    ENSURE_OK(hrc_control(s.c, &state, &target, &err));
+    ENSURE(!r->planned && r->rewrite_rad == 0);
+    hrc_planner_free(planner);
+    scene_close(&s);
+}
+
 /* A window that reaches beyond the plan goes straight on: no jump, no stop. */
 static void test_beyond_the_plan(void)
 {
@@ -275,6 +316,7 @@ static void test_example(void)
 }
 
 TEST_TABLE({"controller.passes_through", test_passes_through}, {"controller.placing", test_placing},
-           {"controller.plans", test_plans}, {"controller.beyond_the_plan", test_beyond_the_plan},
-           {"controller.waits", test_waits}, {"controller.refusals", test_refusals},
-           {"controller.no_allocation", test_no_allocation}, {"controller.example", test_example})
+           {"controller.plans", test_plans}, {"controller.apart", test_apart},
+           {"controller.beyond_the_plan", test_beyond_the_plan}, {"controller.waits", test_waits},
+           {"controller.refusals", test_refusals}, {"controller.no_allocation", test_no_allocation},
+           {"controller.example", test_example})

@@ -12,11 +12,14 @@
 struct hrc_controller {
     hrc_options options;
     hrc_tracker *track;
-    hrc_planner *plan; /* NULL: none */
-    bool use_planner;
+    hrc_planner *plan; /* NULL: none, or elsewhere */
+    bool can_plan, use_planner;
     follower reference;
     bool have_plan; /* curve is a plan that passed the guard */
     int age;        /* control steps since it was made */
+    int asked;      /* control steps since a plan was made or asked for */
+    bool wanted;    /* `request` was not told yet */
+    hrc_plan_request request;
     plan_curve curve;
     double last[HRC_JOINTS]; /* targets */
     hrc_report report;
@@ -51,12 +54,12 @@ hrc_status hrc_controller_create(hrc_controller **out, const hrc_model *tracker,
     if (!c) return fail(err, HRC_ENOMEM, "controller: out of memory");
     c->options = o;
     hrc_status status = hrc_tracker_create(&c->track, tracker, err);
-    if (status == HRC_OK && planner) status = hrc_planner_create(&c->plan, planner, &o.plan, err);
+    if (status == HRC_OK && planner && !o.apart) status = hrc_planner_create(&c->plan, planner, &o.plan, err);
     if (status < 0) {
         hrc_controller_free(c);
         return status;
     }
-    c->use_planner = c->plan != NULL;
+    c->can_plan = c->use_planner = planner != NULL;
     hrc_controller_reset(c);
     *out = c;
     return HRC_OK;
@@ -74,18 +77,19 @@ void hrc_controller_reset(hrc_controller *c)
 {
     hrc_tracker_reset(c->track);
     c->have_plan = false;
-    c->age = c->options.replan; /* due */
+    c->asked = c->options.replan; /* due */
+    c->wanted = false;
     c->report = (hrc_report){0};
     for (int i = 0; i < HRC_JOINTS; i++) c->last[i] = G1_JOINT[i].q0;
 }
 
 void hrc_controller_use_planner(hrc_controller *c, int on)
 {
-    on = on && c->plan;
+    on = on && c->can_plan;
     if (on == c->use_planner) return;
     c->use_planner = on;
     c->have_plan = false;
-    c->age = c->options.replan;
+    c->asked = c->options.replan;
 }
 
 const hrc_report *hrc_controller_report(const hrc_controller *c)
@@ -115,7 +119,7 @@ hrc_status hrc_follow(hrc_controller *c, const hrc_motion *motion, int first, in
 {
     TRY(check_motion(motion, first, err));
     follow_begin(&c->reference, motion, first, how);
-    c->age = c->options.replan; /* the old plan leads elsewhere */
+    c->asked = c->options.replan; /* the old plan leads elsewhere */
     return HRC_OK;
 }
 
@@ -148,13 +152,42 @@ static hrc_status replan(hrc_controller *c, const hrc_state *now, hrc_error *err
     hrc_status status = hrc_plan(c->plan, now, target.qpos, &r->plan, &r->verdict, err);
     TRY(status);
     c->have_plan = status == HRC_OK;
-    c->age = 0;
+    c->age = c->asked = 0;
     if (c->have_plan) plan_curve_fit(&c->curve, r->plan.qpos);
     r->plan_ms = now_ms() - begin;
     r->plans++;
     r->verdicts[r->verdict]++;
     r->replanned = 1;
     return HRC_OK;
+}
+
+static void ask(hrc_controller *c, const hrc_state *now)
+{
+    hrc_frame target;
+    follow_frame(&c->reference, c->options.look_ahead, &target);
+    c->request = (hrc_plan_request){.step = c->report.step, .now = *now};
+    memcpy(c->request.target, target.qpos, sizeof c->request.target);
+    c->wanted = true;
+    c->asked = 0;
+}
+
+int hrc_plan_wanted(hrc_controller *c, hrc_plan_request *out)
+{
+    if (!c->wanted) return 0;
+    *out = c->request;
+    c->wanted = false;
+    return 1;
+}
+
+void hrc_plan_give(hrc_controller *c, int64_t step, const hrc_keyframes *plan)
+{
+    hrc_report *r = &c->report;
+    c->have_plan = plan != NULL;
+    if (!plan) return;
+    c->age = (int)(r->step - step);
+    r->plan = *plan;
+    r->plans++;
+    plan_curve_fit(&c->curve, r->plan.qpos);
 }
 
 static void fill_window(const hrc_controller *c, hrc_frame window[HRC_WINDOW])
@@ -202,12 +235,17 @@ static hrc_status control(hrc_controller *c, const hrc_state *now, hrc_target *o
     for (int i = 0; i < HRC_NQ; i++) qpos[i] = (float)now->qpos[i];
     settle_reference(c, qpos);
     c->report.replanned = 0;
-    if (c->use_planner && c->age >= c->options.replan) TRY(replan(c, now, err));
+    if (c->use_planner && c->asked >= c->options.replan) {
+        if (c->options.apart)
+            ask(c, now);
+        else
+            TRY(replan(c, now, err));
+    }
     fill_window(c, c->report.window);
     TRY(hrc_step(c->track, now, c->report.window, out, err));
     describe(c, qpos);
     follow_advance(&c->reference);
-    c->age++;
+    c->age++, c->asked++;
     return HRC_OK;
 }
 
