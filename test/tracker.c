@@ -75,7 +75,7 @@ static void test_refusals(void)
     expect_refusal("heracles-tracker", "heracles-planner", "format");
     expect_refusal("left_knee_joint", "left_kmee_joint", "left_kmee_joint");
     expect_refusal("gravity 3", "gravity 4", "observation");
-    expect_refusal("\"basis\":\"default\"", "\"basis\":\"defaulx\"", "basis");
+    expect_refusal("\"basis\":\"ahead\"", "\"basis\":\"ahaed\"", "basis");
     /* a gain that differs, and a weight: by their bytes */
     double kp = G1_JOINT[1].kp, other = 123.456;
     char from[9] = {0}, to[9] = {0};
@@ -142,6 +142,7 @@ static void test_runner(void)
     g1_state_read(&s, qpos, qvel);
     for (int i = 0; i < HRC_NQ; i++) fpos[i] = (float)qpos[i] + 0.125f * (float)(i == 10);
     for (int i = 0; i < OBS_FRAMES; i++) frames[i] = (obs_frame){fpos, fvel};
+    m.basis = BASIS_DEFAULT;
     tracker_step(t, target, &s, frames);
     for (int i = 0; i < HRC_JOINTS; i++)
         ENSURE_NEAR(target[i], G1_JOINT[i].q0 + G1_JOINT[i].action_scale * (double)tracker_action(t)[i],

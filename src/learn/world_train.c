@@ -49,6 +49,7 @@ static config environment_config(const config *cfg)
     c.env_end_angle = cfg->world_end_angle;
     c.env_end_gravity = 10; /* the angle says it */
     c.env_end_effector = 10;
+    c.env_start_noise = cfg->world_start_noise;
     c.sampling_adaptive_share = cfg->world_hard_share;
     return c;
 }
@@ -299,8 +300,9 @@ static double decayed(double rate, double final_share, double done)
     return rate * (final_share + (1 - final_share) * 0.5 * (1 + cos(3.14159265358979323846 * done)));
 }
 
-static void set_rates(world_trainer *t, double done)
+static void set_schedule(world_trainer *t, double done)
 {
+    env_push_share(t->real_world.world, done < t->cfg.world_ease ? done / t->cfg.world_ease : 1);
     t->world.optimiser.options.rate = decayed(t->cfg.world_fit_rate, t->cfg.world_final_rate, done);
     t->policy.optimiser.options.rate = decayed(t->cfg.world_rate, t->cfg.world_final_rate, done);
 }
@@ -330,7 +332,7 @@ static hrc_status fit_and_improve(world_trainer *t, train_report *r, hrc_error *
 static hrc_status world_iterate(void *self, double done, train_report *r, hrc_error *err)
 {
     world_trainer *t = self;
-    set_rates(t, done);
+    set_schedule(t, done);
     if (!t->warm) TRY(warm_up(t, r, err));
     use_normals(t); /* a resumed run has them from its checkpoint */
     const double began = clock_s();

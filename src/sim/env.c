@@ -17,6 +17,7 @@ struct env {
     end_rules rules;
     env_starts starts;
     double period;
+    double push_share;
     int n;
     env_one *worlds;
     int64_t frames; /* where an episode can begin, over all clips */
@@ -58,7 +59,7 @@ hrc_status env_create(env **out, const config *cfg, const references *refs, int 
     if (worlds < 1) return fail(err, HRC_EINVAL, "environment: %d worlds, expected at least 1", worlds);
     env *e = calloc(1, sizeof *e);
     if (!e) return fail(err, HRC_ENOMEM, "environment: out of memory");
-    e->refs = refs, e->n = worlds, e->threads = threads;
+    e->refs = refs, e->n = worlds, e->threads = threads, e->push_share = 1;
     e->starts = starts ? *starts : (env_starts){.ctx = e, .draw = draw_uniform};
     for (int i = 0; i < refs->n; i++) e->frames += refs->clips[i].n - 1;
     hrc_status status = sim_create(&e->physics, cfg, threads, err);
@@ -91,6 +92,11 @@ int env_worlds(const env *e)
 double env_mujoco_s(const env *e)
 {
     return sim_mujoco_s(e->physics);
+}
+
+void env_push_share(env *e, double share)
+{
+    e->push_share = share;
 }
 
 /* ---- Observation ---- */
@@ -223,7 +229,7 @@ static void step_world(void *ctx, int i, int worker)
     if (end != END_NONE && out->last_critic)
         write_critic(e, w, &v, out->last_critic + (size_t)i * OBS_CRITIC);
     if (end == END_NONE)
-        maybe_push(w, &e->options, e->period);
+        maybe_push(w, &e->options, e->push_share, e->period);
     else if (end != END_DIVERGED) /* its trail is collected first */
         begin(e, w);
     if (end != END_DIVERGED) write_observation(e, w, i, out, end != END_NONE);

@@ -51,6 +51,9 @@ void env_free(env *e); /* NULL is fine */
 int env_worlds(const env *e);
 double env_mujoco_s(const env *e); /* seconds that all threads have spent inside mj_step */
 
+/* Pushes of `share` of the configured strength from now on, 0 .. 1: for a gentle beginning. */
+void env_push_share(env *e, double share);
+
 void env_reset(env *e, const env_arrays *out);                      /* all worlds */
 void env_step(env *e, const float *actions, const env_arrays *out); /* actions (n, HRC_JOINTS), unscaled */
 

@@ -124,14 +124,14 @@ void start_episode(env_one *w, const sim *s, const references *refs, const env_o
     w->next_push_s = push_wait(&w->dice, o);
 }
 
-void maybe_push(env_one *w, const env_options *o, double period)
+void maybe_push(env_one *w, const env_options *o, double share, double period)
 {
     if (!o->push) return;
     w->next_push_s -= period;
     if (w->next_push_s > 0) return;
     double lin[3], ang[3];
-    within3(lin, &w->dice, PUSH_LIN, o->push_scale);
-    within3(ang, &w->dice, PUSH_ANG, o->push_scale);
+    within3(lin, &w->dice, PUSH_LIN, share * o->push_scale);
+    within3(ang, &w->dice, PUSH_ANG, share * o->push_scale);
     sim_push(&w->sim, lin, ang);
     w->next_push_s = push_wait(&w->dice, o);
 }

@@ -49,7 +49,7 @@ static inline const ref_frame *ref_at(const references *refs, const env_one *w, 
 /* Reference-state initialisation at clip, frame, and what is drawn anew in every episode. */
 void start_episode(env_one *w, const sim *s, const references *refs, const env_options *o, int which,
                    int frame);
-void maybe_push(env_one *w, const env_options *o, double period);
+void maybe_push(env_one *w, const env_options *o, double share, double period);
 
 /* Noise on what the policy sees of the reference; sensor noise on proprioception. */
 void perturb_window(env_one *w, const env_options *o, float window[OBS_WINDOW]);
