@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "learn/comm.h"
 #include "learn/gemm_library.h"
 #include "learn/imagine.h"
 #include "learn/sampling.h"
@@ -119,15 +120,15 @@ static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *er
     return imagine_create(&t->dream, &o, &t->model.net, &t->dynamics, &t->ops, t->threads, err);
 }
 
-static hrc_status create_parts(world_trainer *t, uint64_t seed, hrc_error *err)
+static hrc_status create_parts(world_trainer *t, uint64_t seed, uint64_t own, hrc_error *err)
 {
     env *e;
     TRY(list_frames(t, err));
     TRY(create_networks(t, seed, err));
     TRY(sampling_create(&t->starts, &t->cfg, t->refs, err));
     const env_starts starts = sampling_starts(&t->starts);
-    TRY(env_create(&e, &t->cfg, t->refs, t->cfg.world_worlds, seed, &starts, t->threads, err));
-    return collector_create(&t->real_world, e, &t->model.net, &t->ops, t->threads, t->cfg.world_buffer, seed,
+    TRY(env_create(&e, &t->cfg, t->refs, t->cfg.world_worlds, own, &starts, t->threads, err));
+    return collector_create(&t->real_world, e, &t->model.net, &t->ops, t->threads, t->cfg.world_buffer, own,
                             err);
 }
 
@@ -149,13 +150,18 @@ static hrc_status world_create(void **out, const train_input *in, hrc_error *err
     if (strcmp(in->cfg->tracker_rotation, "body"))
         return fail(err, HRC_EINVAL, "tracker.rotation = %s: training through a world model knows only body",
                     in->cfg->tracker_rotation);
+    if (quant_kind_of(in->cfg->tracker_quantizer) == QUANT_VQ && comm_size() > 1)
+        return fail(err, HRC_EINVAL, "tracker.quantizer = vq: its codebook is not shared over %d ranks",
+                    comm_size());
     world_trainer *t = calloc(1, sizeof *t);
     if (!t) return fail(err, HRC_ENOMEM, "training: out of memory");
     t->cfg = environment_config(in->cfg);
     t->refs = in->refs, t->threads = in->threads;
-    t->dice = rng_make(in->seed, 2);
+    const uint64_t own =
+        in->seed + 0x9e3779b97f4a7c15u * (uint64_t)comm_rank(); /* the worlds' and the draws' */
+    t->dice = rng_make(own, 2);
     t->ops = training_ops("float");
-    hrc_status status = create_parts(t, in->seed, err);
+    hrc_status status = create_parts(t, in->seed, own, err);
     if (status < 0)
         world_free(t);
     else
@@ -186,6 +192,10 @@ static bool fill_fit(world_trainer *t)
 /* Returns the gradient's norm; what is not finite has changed nothing. */
 static double descend(world_trainer *t, learner *l)
 {
+    if (comm_size() > 1) { /* each rank has its own worlds; the mean of all gradients moves them all alike */
+        comm_sum(l->grads, l->optimiser.n);
+        for (size_t i = 0; i < l->optimiser.n; i++) l->grads[i] /= (float)comm_size();
+    }
     return adam_step(&l->optimiser, &t->ops, t->threads, l->params, l->grads);
 }
 
@@ -268,6 +278,36 @@ static hrc_status first_model(world_trainer *t, hrc_error *err)
     return status;
 }
 
+/* What rank 0 found out becomes everyone's: the others add nothing to the sum. */
+static void adopt(float *x, size_t n)
+{
+    if (comm_rank() > 0) memset(x, 0, sizeof *x * n);
+    comm_sum(x, n);
+}
+
+static void adopt_normal(normal *s)
+{
+    float mean[OBS_P], variance[OBS_P], count = (float)s->count;
+    for (int i = 0; i < s->n; i++) mean[i] = s->shift[i], variance[i] = normal_variance(s, i);
+    adopt(&count, 1);
+    adopt(mean, (size_t)s->n);
+    adopt(variance, (size_t)s->n);
+    normal_set(s, (double)count, mean, variance);
+}
+
+static void share_first_model(world_trainer *t)
+{
+    if (comm_size() == 1) return;
+    adopt(t->dynamics.in_shift, WI);
+    adopt(t->dynamics.in_scale, WI);
+    adopt(t->dynamics.out_shift, WO);
+    adopt(t->dynamics.out_scale, WO);
+    adopt(t->dynamics.error_scale, WS);
+    adopt(t->world.params, t->world.optimiser.n);
+    adopt_normal(&t->model.proprio);
+    adopt_normal(&t->model.window);
+}
+
 static hrc_status warm_up(world_trainer *t, train_report *r, hrc_error *err)
 {
     collector *c = &t->real_world;
@@ -283,8 +323,9 @@ static hrc_status warm_up(world_trainer *t, train_report *r, hrc_error *err)
     r->samples += (int64_t)steps * c->n;
     train_phase(r, "collect", clock_s() - began);
     began = clock_s();
-    use_normals(t);
     TRY(first_model(t, err));
+    share_first_model(t);
+    use_normals(t);
     for (int i = 0; i < t->cfg.world_prefit; i++) TRY(fit_once(t, &fit, err));
     if (t->model.net.shape.token.kind == QUANT_VQ)
         quant_state_init(&t->model.net.shape.token, t->model.codebook, c->latent, c->n, &t->dice);
