@@ -4,7 +4,6 @@
 #include "shell.h"
 #include "small.h"
 
-
 static double number(const json_t *j, const char *key)
 {
     const json_t *value = json_object_get(j, key);
@@ -113,6 +112,36 @@ static void test_own_suite(void)
     ENSURE(n == 2 && held == 1);
 }
 
+/* Several methods at once, as JSON and CSV; what was kept is not run again and gives the same. */
+static void test_methods(void)
+{
+    small_tracker("t.safetensors", "reference");
+    small_planner("p.safetensors", 38);
+#define METHODS                                                                                              \
+    "$HERACLES eval motions/wave.safetensors --limit 0.4 --tracker $T/t.safetensors --planner "              \
+    "$T/p.safetensors --method pd,heracles,mine=$T/t.safetensors,both=$T/t.safetensors+$T/p.safetensors "
+    json_t *j = shell_json(METHODS "--keep $T/kept --csv $T/a.csv --json");
+    json_t *all = json_object_get(j, "methods"), *both = json_object_get(all, "both");
+    json_t *heracles = json_object_get(all, "heracles"), *pd = json_object_get(all, "pd");
+    bool same = number(both, "joint_rad") == number(heracles, "joint_rad");
+    double plans = number(json_object_get(heracles, "plans"), "made");
+    bool other = number(pd, "joint_rad") != number(heracles, "joint_rad");
+    size_t n = json_object_size(all);
+    json_decref(j);
+    ENSURE(n == 4 && same && other && plans == 10);
+    ENSURE(shell("ls $T/kept | wc -l") == 0 && atoi(shell_output) == 3); /* "both" is "heracles" */
+    ENSURE(shell("wc -l < $T/a.csv") == 0 && atoi(shell_output) == 5);
+    ENSURE(shell(METHODS "--keep $T/kept --csv $T/b.csv --quiet && cmp $T/a.csv $T/b.csv") == 0);
+    ENSURE(shell(METHODS "--csv $T/c.csv --quiet && cmp $T/a.csv $T/c.csv") == 0);
+    ENSURE(shell(METHODS "--keep $T/kept --quiet --control.look_ahead=3 >$T/out && ls $T/kept | wc -l") == 0);
+    ENSURE(atoi(shell_output) > 3);
+    ENSURE(shell("$HERACLES eval motions/wave.safetensors --method magic") == 2 &&
+           says("--method is \"magic\""));
+    ENSURE(shell("$HERACLES eval motions/wave.safetensors --method heracles --planner off") == 1 &&
+           says("--planner is off"));
+}
+
 TEST_TABLE({"eval.interface", test_interface}, {"eval.what_it_measures", test_what_it_measures},
            {"eval.same_bits", test_same_bits}, {"eval.requirements", test_requirements},
-           {"eval.refusals", test_refusals}, {"eval.own_suite", test_own_suite})
+           {"eval.refusals", test_refusals}, {"eval.methods", test_methods},
+           {"eval.own_suite", test_own_suite})

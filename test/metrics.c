@@ -1,9 +1,11 @@
 /* The figures of evaluation on states whose errors are known. */
 #include "eval/metrics.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rot.h"
+#include "eval/builtin.h"
 #include "test.h"
 
 static void stance(double qpos[HRC_NQ], float ref[HRC_NQ])
@@ -84,4 +86,56 @@ static void test_tally(void)
     ENSURE(!strcmp(FIGURE[FIGURE_ori_rad].name, "ori_rad") && figure_of(&f, FIGURE_progress) == f.progress);
 }
 
-TEST_TABLE({"metrics.frame", test_frame}, {"metrics.bounds", test_bounds}, {"metrics.tally", test_tally})
+/* The suite of disturbances: its shape, and what is said of a robot that falls to the left from 1.5 m/s on.
+ */
+static void test_endurance(void)
+{
+    hrc_error err;
+    course_list list = {0};
+    config cfg = config_default();
+    endurance e;
+    ENSURE(builtin_suite("disturb") && builtin_suite("omni") && !builtin_suite("smoke"));
+    ENSURE_OK(courses_builtin(&list, "disturb", &cfg, &err));
+    ENSURE(list.n == 96);
+    evaluation results = {1, list.n, calloc((size_t)list.n, sizeof *results.outcomes)};
+    for (int i = 0; i < list.n; i++) {
+        const disturbance *d = &list.courses[i].disturb[0];
+        bool falls = d->kind == DISTURB_PUSH && d->xyz[1] > 1.4 && fabs(d->xyz[0]) < 0.1;
+        results.outcomes[i].result.figures.progress = falls ? 0.5 : 1;
+        results.outcomes[i].result.stands_s = falls ? -1 : 0.5;
+    }
+    endurance_of(&e, &results, 0, list.courses, NULL);
+    ENSURE(e.n == 96 && e.largest[DISTURB_PUSH][2] == 1 && e.largest[DISTURB_PUSH][0] == 3);
+    ENSURE(e.largest[DISTURB_PUNCH][7] == 600);
+    ENSURE_NEAR(e.survived, 92.0 / 96, 1e-12);
+    ENSURE_NEAR(e.recovered, 92.0 / 96, 1e-12);
+    endurance_of(&e, &results, 0, list.courses, "punch");
+    ENSURE(e.n == 48 && e.survived == 1);
+    free(results.outcomes);
+    courses_free(&list);
+}
+
+/* The interval holds the mean and narrows with more data; a category takes only its own. */
+static void test_summary(void)
+{
+    static course courses[40];
+    static outcome outcomes[40];
+    evaluation results = {1, 40, outcomes};
+    summary all, part;
+    for (int i = 0; i < 40; i++) {
+        courses[i].category = i < 10 ? "few" : "many";
+        outcomes[i].result.figures.cr = i % 2;
+        outcomes[i].result.figures.joint_rad = i < 10 ? 5 : 1;
+    }
+    summarise(&all, &results, 0, courses, NULL);
+    summarise(&part, &results, 0, courses, "few");
+    ENSURE(all.n == 40 && part.n == 10 && part.mean.joint_rad == 5 && all.mean.joint_rad == 2);
+    ENSURE(part.low.joint_rad == 5 && part.high.joint_rad == 5 && all.mean.cr == 0.5);
+    ENSURE_NEAR(all.high.cr - all.low.cr, 2 * 1.96 * sqrt(0.25 / 40), 0.08);
+    ENSURE(part.high.cr - part.low.cr > all.high.cr - all.low.cr);
+    const char *names[2];
+    ENSURE(categories_of(names, 2, courses, 40) == 2 && !strcmp(names[1], "many"));
+}
+
+TEST_TABLE({"metrics.frame", test_frame}, {"metrics.bounds", test_bounds}, {"metrics.tally", test_tally},
+           {"metrics.endurance", test_endurance}, {"metrics.summary", test_summary})

@@ -24,15 +24,25 @@ static hrc_status load_one(hrc_model **out, char path[4096], const char *name, b
     return HRC_OK;
 }
 
-hrc_status models_load(models *m, const args *a, hrc_error *err)
+hrc_status models_load(models *m, const args *a, bool with_planner, hrc_error *err)
 {
     const char *planner = arg(a, "planner");
-    const bool on = !strcmp(planner, "on"), off = !strcmp(planner, "off");
+    const bool on = !strcmp(planner, "on"), off = !with_planner || !strcmp(planner, "off");
     *m = (models){.planner_path = "off"};
     hrc_status status =
         load_one(&m->tracker, m->tracker_path, arg(a, "tracker"), !arg_given(a, "tracker"), HRC_TRACKER, err);
     if (status == HRC_OK && !off)
         status = load_one(&m->planner, m->planner_path, on ? SHIPPED_PLANNER : planner, on, HRC_PLANNER, err);
+    if (status < 0) models_free(m);
+    return status;
+}
+
+hrc_status models_open(models *m, const char *tracker, const char *planner, hrc_error *err)
+{
+    *m = (models){.planner_path = "off"};
+    hrc_status status = load_one(&m->tracker, m->tracker_path, tracker, false, HRC_TRACKER, err);
+    if (status == HRC_OK && planner)
+        status = load_one(&m->planner, m->planner_path, planner, false, HRC_PLANNER, err);
     if (status < 0) models_free(m);
     return status;
 }

@@ -18,7 +18,9 @@ typedef struct {
     char tracker_path[4096], planner_path[4096]; /* planner_path "off": none */
 } models;
 
-hrc_status models_load(models *m, const args *a, hrc_error *err);
+/* By the options; with_planner false: the tracker alone, whatever --planner says. */
+hrc_status models_load(models *m, const args *a, bool with_planner, hrc_error *err);
+hrc_status models_open(models *m, const char *tracker, const char *planner, hrc_error *err); /* NULL: none */
 void models_free(models *m);
 
 #endif

@@ -11,6 +11,7 @@
 #include "eval/page.h"
 #include "eval/performance.h"
 #include "eval/posture.h"
+#include "track/library.h"
 
 #define MAX_DISTURBANCES 64
 #define PUNCH_S 0.08
@@ -100,8 +101,7 @@ static hrc_status play(const args *a, show *s, hrc_error *err)
     pool *threads = NULL;
     sim *physics = NULL;
     hrc_controller *c = NULL;
-    hrc_options options = hrc_defaults();
-    options.plan.seed = a->seed;
+    const hrc_options options = control_options(&a->cfg, a->seed);
     progress bar = progress_begin(a, "run");
     s->p.tick = status_line, s->p.ctx = &bar;
     hrc_status status = pool_create(&threads, 1, err);
@@ -159,7 +159,7 @@ static int run_run(const args *a)
     if (code == EXIT_DONE) code = parse_disturbances(a, s, "punch", DISTURB_PUNCH);
     if (code == EXIT_DONE && !arg_number(a, "hold", 0, 3600, &s->p.hold_s)) code = EXIT_USAGE;
     if (code == EXIT_DONE) {
-        hrc_status status = models_load(&s->models, a, &err);
+        hrc_status status = models_load(&s->models, a, true, &err);
         if (status == HRC_OK) status = load_motions(a, s, &err);
         if (status == HRC_OK) status = play(a, s, &err);
         if (status == HRC_OK) status = write_files(a, s, &err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "eval/keep.h"
 
 #define RESAMPLES 2000
 
@@ -14,8 +15,9 @@ typedef struct {
     const course *courses;
     const evaluate_options *o;
     sim *physics;
-    hrc_controller **controls; /* (threads, nmethods); NULL where plain PD */
-    hrc_status *status;        /* (nmethods, ncourses) */
+    hrc_controller **controls;             /* (threads, nmethods); NULL where plain PD */
+    uint64_t hashes[EVALUATE_MAX_METHODS]; /* of methods, for what is kept */
+    hrc_status *status;                    /* (nmethods, ncourses) */
     hrc_error *errors;
     int64_t steps_done, steps_total; /* for the time left */
 } job;
@@ -34,25 +36,28 @@ static void tick(void *ctx, int frame)
         t->j->o->progress(t->j->o->ctx, (double)now / (double)t->j->steps_total);
 }
 
+static hrc_status run_course(job *j, int m, const course *c, outcome *out, ticker *clock, hrc_error *err)
+{
+    const keep_key key = keep_key_of(j->o->folder ? j->hashes[m] : 0, c);
+    if (j->o->folder && keep_load(out, j->o->folder, &key)) return HRC_OK;
+    if (j->o->stop && j->o->stop()) return fail(err, HRC_EINTERRUPTED, "interrupted");
+    const course_means means = {.physics = j->physics,
+                                .worker = clock->worker,
+                                .control = j->controls[clock->worker * j->e->nmethods + m],
+                                .tick = tick,
+                                .ctx = clock};
+    TRY(course_run(c, &means, &out->result, j->o->record ? &out->record : NULL, err));
+    return j->o->folder ? keep_save(out, j->o->folder, &key, err) : HRC_OK;
+}
+
 static void run_one(void *ctx, int item, int worker)
 {
     job *j = ctx;
-    const int m = item / j->e->ncourses, i = item % j->e->ncourses;
-    const course *t = &j->courses[i];
-    outcome *out = &j->e->outcomes[item];
+    const int m = item / j->e->ncourses;
+    const course *c = &j->courses[item % j->e->ncourses];
     ticker clock = {j, worker, 0};
-    if (j->o->stop && j->o->stop()) {
-        j->status[item] = fail(&j->errors[item], HRC_EINTERRUPTED, "interrupted");
-        return;
-    }
-    const course_means means = {.physics = j->physics,
-                                .worker = worker,
-                                .control = j->controls[worker * j->e->nmethods + m],
-                                .tick = tick,
-                                .ctx = &clock};
-    j->status[item] =
-        course_run(t, &means, &out->result, j->o->record ? &out->record : NULL, &j->errors[item]);
-    tick(&clock, t->frames);
+    j->status[item] = run_course(j, m, c, &j->e->outcomes[item], &clock, &j->errors[item]);
+    tick(&clock, c->frames);
 }
 
 static hrc_status make_controls(job *j, hrc_error *err)
@@ -75,6 +80,8 @@ static hrc_status run_all(job *j, hrc_error *err)
     j->e->outcomes = calloc((size_t)items, sizeof *j->e->outcomes);
     if (!j->status || !j->errors || !j->e->outcomes)
         return fail(err, HRC_ENOMEM, "evaluation: out of memory for %d rollouts", items);
+    for (int i = 0; i < j->e->nmethods; i++)
+        if (j->o->folder) j->hashes[i] = keep_hash(&j->methods[i], j->o->cfg);
     TRY(make_controls(j, err));
     TRY(sim_create(&j->physics, j->o->cfg, j->o->threads, err));
     for (int i = 0; i < j->e->ncourses; i++) j->steps_total += j->courses[i].frames;
@@ -89,6 +96,9 @@ hrc_status evaluate(evaluation *out, const method *methods, int nmethods, const 
                     const evaluate_options *options, hrc_error *err)
 {
     *out = (evaluation){.nmethods = nmethods, .ncourses = ncourses};
+    if (nmethods > EVALUATE_MAX_METHODS)
+        return fail(err, HRC_EINVAL, "evaluation: %d methods, expected at most %d", nmethods,
+                    EVALUATE_MAX_METHODS);
     job j = {.e = out, .methods = methods, .courses = courses, .o = options};
     hrc_status status = run_all(&j, err);
     for (int i = 0; j.controls && i < pool_threads(options->threads) * nmethods; i++)

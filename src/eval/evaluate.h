@@ -6,6 +6,8 @@
 #include "base/pool.h"
 #include "eval/course.h"
 
+#define EVALUATE_MAX_METHODS 16
+
 /* A row of the table. Models are borrowed. */
 typedef struct {
     const char *name;
@@ -27,7 +29,8 @@ typedef struct {
 typedef struct {
     const config *cfg;
     pool *threads;
-    bool record;
+    bool record;        /* keep the rollouts in memory too; a folder needs it */
+    const char *folder; /* where finished rollouts are kept and found again (keep.h); NULL: nowhere */
     void (*progress)(void *ctx, double fraction); /* called by one thread; may be NULL */
     bool (*stop)(void);                           /* asked before each rollout; may be NULL */
     void *ctx;

@@ -31,6 +31,20 @@ hrc_options hrc_defaults(void)
         .plan = hrc_plan_defaults(), .replan = 2, .look_ahead = PLAN_H, .leash_m = 0.5, .wait_s = 5};
 }
 
+hrc_options control_options(const config *cfg, uint64_t seed)
+{
+    return (hrc_options){.plan = {.seed = seed,
+                                  .steps = cfg->control_steps,
+                                  .t_start = (float)cfg->control_t_start,
+                                  .cold = !strcmp(cfg->control_warm_start, "off"),
+                                  .bf16 = !strcmp(cfg->control_precision, "bf16"),
+                                  .threads = 1},
+                         .replan = cfg->control_replan,
+                         .look_ahead = cfg->control_look_ahead,
+                         .leash_m = cfg->control_leash,
+                         .wait_s = cfg->control_wait};
+}
+
 static hrc_status check_options(const hrc_options *o, hrc_error *err)
 {
     if (o->replan < 1 || o->replan > PLAN_H)

@@ -2,6 +2,7 @@
 #ifndef HRC_TRACK_LIBRARY_H
 #define HRC_TRACK_LIBRARY_H
 
+#include "base/config.h"
 #include "plan/model.h"
 #include "track/model.h"
 
@@ -19,5 +20,8 @@ void target_damped(hrc_target *out, const double q[HRC_JOINTS]);
 void target_stiff(hrc_target *out); /* the robot's own gains; q is left as it is */
 
 const float *tracker_token_of(const hrc_tracker *t, int *n); /* (n) of the last step */
+
+/* The settings of [control]. */
+hrc_options control_options(const config *cfg, uint64_t seed);
 
 #endif

@@ -1,0 +1,186 @@
+/* The figures of an evaluation: as JSON, as a table, as CSV. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/eval.h"
+#include "eval/builtin.h"
+
+/* ---- JSON ---- */
+
+static void add_figures(json_t *to, const summary *s)
+{
+    json_t *intervals = json_object();
+    json_object_set_new(to, "n", json_integer(s->n));
+    for (int f = 0; f < FIGURE_COUNT; f++) {
+        json_object_set_new(to, FIGURE[f].name, json_number(figure_of(&s->mean, f)));
+        json_object_set_new(
+            intervals, FIGURE[f].name,
+            json_pack("[o, o]", json_number(figure_of(&s->low, f)), json_number(figure_of(&s->high, f))));
+    }
+    json_object_set_new(to, "interval95", intervals);
+}
+
+static void add_endurance(json_t *to, const eval_session *s, int m, const char *category)
+{
+    static const char *const LARGEST[] = {
+        [DISTURB_PUSH] = "largest_push_mps", [DISTURB_PUNCH] = "largest_punch_n"};
+    endurance e;
+    endurance_of(&e, &s->results, m, s->list.courses, category);
+    if (!e.n) return;
+    json_object_set_new(to, "survived", json_number(e.survived));
+    json_object_set_new(to, "recovered", json_number(e.recovered));
+    for (int k = 0; k < 2; k++) {
+        json_t *directions = json_array();
+        for (int d = 0; d < BUILTIN_DIRECTIONS; d++)
+            json_array_append_new(directions, json_number(e.largest[k][d]));
+        json_object_set_new(to, LARGEST[k], directions);
+    }
+}
+
+static json_t *course_json(const eval_session *s, int m, int i)
+{
+    const course *c = &s->list.courses[i];
+    const course_result *r = &outcome_of(&s->results, m, i)->result;
+    json_t *row = json_pack("{s:s, s:s, s:i, s:i}", "name", c->name, "category", c->category, "first",
+                            c->first, "frames", r->frames);
+    for (int f = 0; f < FIGURE_COUNT; f++)
+        json_object_set_new(row, FIGURE[f].name, json_number(figure_of(&r->figures, f)));
+    json_object_set_new(row, "diverged", json_boolean(r->diverged));
+    json_object_set_new(row, "stands_s", r->stands_s < 0 ? json_null() : json_number(r->stands_s));
+    return row;
+}
+
+/* How often plans were made and why they were refused; not how long they took, which is never the same. */
+static json_t *plans_json(const eval_session *s, int m)
+{
+    int64_t plans = 0, verdicts[HRC_VERDICTS] = {0};
+    json_t *out = json_object();
+    for (int i = 0; i < s->list.n; i++) {
+        const course_result *r = &outcome_of(&s->results, m, i)->result;
+        plans += r->plans;
+        for (int v = 0; v < HRC_VERDICTS; v++) verdicts[v] += r->verdicts[v];
+    }
+    json_object_set_new(out, "made", json_integer(plans));
+    for (int v = 0; v < HRC_VERDICTS; v++)
+        json_object_set_new(out, hrc_verdict_name((hrc_verdict)v), json_integer(verdicts[v]));
+    return out;
+}
+
+static json_t *method_json(const eval_session *s, int m)
+{
+    json_t *out = json_pack("{s:s, s:s, s:s}", "method", s->methods.list[m].name, "tracker",
+                            s->methods.tracker_path[m], "planner", s->methods.planner_path[m]);
+    json_t *categories = json_object(), *clips = json_array();
+    add_figures(out, &s->all[m]);
+    add_endurance(out, s, m, NULL);
+    for (int c = 0; c < s->ncategories; c++) {
+        summary part;
+        json_t *row = json_object();
+        summarise(&part, &s->results, m, s->list.courses, s->categories[c]);
+        add_figures(row, &part);
+        add_endurance(row, s, m, s->categories[c]);
+        json_object_set_new(categories, s->categories[c], row);
+    }
+    json_object_set_new(out, "categories", categories);
+    json_object_set_new(out, "plans", plans_json(s, m));
+    for (int i = 0; i < s->list.n; i++) json_array_append_new(clips, course_json(s, m, i));
+    json_object_set_new(out, "clips", clips);
+    return out;
+}
+
+/* The first method's figures stand at the top; all of them under "methods" when there are several. */
+int eval_print_json(const eval_session *s)
+{
+    const char *name = arg(s->a, "suite");
+    json_t *out = method_json(s, 0);
+    json_object_set_new(out, "suite", name ? json_string(name) : json_null());
+    json_object_set_new(out, "seed", json_integer((json_int_t)s->a->seed));
+    if (s->methods.n > 1) {
+        json_t *all = json_object();
+        for (int m = 0; m < s->methods.n; m++)
+            json_object_set_new(all, s->methods.list[m].name, method_json(s, m));
+        json_object_set_new(out, "methods", all);
+    }
+    return cli_json(out);
+}
+
+/* ---- Table ---- */
+
+static void print_row(const char *name, const summary *s)
+{
+    printf("  %-22.22s %4d %6.1f %% %8.3f %8.3f %8.3f %8.3f %6.1f %% %6.1f %%\n", name, s->n,
+           100 * s->mean.cr, s->mean.joint_rad, s->mean.height_m, s->mean.ori_rad, s->mean.linvel_mps,
+           100 * s->mean.progress, 100 * s->mean.success);
+}
+
+static void print_endurance(const eval_session *s, int m)
+{
+    endurance e;
+    endurance_of(&e, &s->results, m, s->list.courses, NULL);
+    if (!e.n) return;
+    printf("  on its feet throughout %.1f %%, standing again within %.0f s %.1f %%\n", 100 * e.survived,
+           RECOVERY_S, 100 * e.recovered);
+    for (int k = 0; k < 2; k++) {
+        double sum = 0;
+        for (int d = 0; d < BUILTIN_DIRECTIONS; d++) sum += e.largest[k][d];
+        if (!(sum > 0)) continue;
+        printf("  largest %s survived, by direction (ahead, then to the left):",
+               k ? "punch, N" : "push, m/s");
+        for (int d = 0; d < BUILTIN_DIRECTIONS; d++) printf(" %g", e.largest[k][d]);
+        printf("\n");
+    }
+}
+
+static void print_method(const eval_session *s, int m)
+{
+    printf("%s: tracker %s, planner %s\n", s->methods.list[m].name, s->methods.tracker_path[m],
+           s->methods.planner_path[m]);
+    for (int c = 0; c < s->ncategories && s->ncategories > 1; c++) {
+        summary part;
+        summarise(&part, &s->results, m, s->list.courses, s->categories[c]);
+        print_row(s->categories[c], &part);
+    }
+    print_row("all", &s->all[m]);
+    printf("  CR with 95 %% interval: %.1f to %.1f %%\n", 100 * s->all[m].low.cr, 100 * s->all[m].high.cr);
+    print_endurance(s, m);
+}
+
+int eval_print_text(const eval_session *s)
+{
+    printf("  %-22s %4s %8s %8s %8s %8s %8s %8s %8s\n", "", "n", "CR", "joints", "height", "tilt", "velocity",
+           "progress", "success");
+    printf("  %-22s %4s %8s %8s %8s %8s %8s\n", "", "", "", "rad", "m", "rad", "m/s");
+    for (int m = 0; m < s->methods.n; m++) print_method(s, m);
+    return EXIT_DONE;
+}
+
+/* ---- CSV ---- */
+
+/* Names are quoted: clips may be called anything. */
+static void add_quoted(text *out, const char *word)
+{
+    text_add(out, "\"");
+    for (; *word; word++) text_add(out, *word == '"' ? "\"\"" : "%c", *word);
+    text_add(out, "\"");
+}
+
+void eval_csv(text *out, const eval_session *s)
+{
+    text_add(out, "method,name,category,first,frames");
+    for (int f = 0; f < FIGURE_COUNT; f++) text_add(out, ",%s", FIGURE[f].name);
+    text_add(out, ",diverged,stands_s,plans,refused\n");
+    for (int m = 0; m < s->methods.n; m++)
+        for (int i = 0; i < s->list.n; i++) {
+            const course *c = &s->list.courses[i];
+            const course_result *r = &outcome_of(&s->results, m, i)->result;
+            add_quoted(out, s->methods.list[m].name);
+            text_add(out, ",");
+            add_quoted(out, c->name);
+            text_add(out, ",");
+            add_quoted(out, c->category);
+            text_add(out, ",%d,%d", c->first, r->frames);
+            for (int f = 0; f < FIGURE_COUNT; f++) text_add(out, ",%.9g", figure_of(&r->figures, f));
+            text_add(out, ",%d,%.9g,%lld,%lld\n", r->diverged, r->stands_s, (long long)r->plans,
+                     (long long)(r->plans - r->verdicts[HRC_FINE]));
+        }
+}
