@@ -60,7 +60,7 @@ static torch_case torch_open(const nn_ops *ops)
 {
     torch_case c = {0};
     ENSURE_OK(tensorfile_open(&c.file, "test/data/torch_field.safetensors", &err));
-    ENSURE_OK(field_init(&f, (field_shape){2, 4, 32, 2, 8, 38, 76}, &err));
+    ENSURE_OK(field_init(&f, (field_shape){2, 4, 32, 2, 8, 38, 76, 0}, &err));
     ENSURE_OK(pool_create(&c.p, 2, &err));
     c.params = floats(f.layout.count), c.grads = floats(f.layout.count);
     ENSURE_OK(nn_layout_load(c.params, &f.layout, &c.file, "param.", &err));
@@ -200,7 +200,7 @@ static void batch_free(random_batch *b)
 /* At the start v is 0 whatever goes in; the head learns first, then the modulation. */
 static void test_starts_at_zero(void)
 {
-    ENSURE_OK(field_init(&f, (field_shape){3, 2, 16, 2, 8, 6, 12}, &err));
+    ENSURE_OK(field_init(&f, (field_shape){3, 2, 16, 2, 8, 6, 12, 0}, &err));
     float *params = floats(f.layout.count), *grads = floats(f.layout.count);
     nn_layout_init(params, &f.layout, 1);
     random_batch b = batch_new(4);
@@ -231,7 +231,7 @@ enum { STEPS = 10, BATCH = 70 };
 /* A few steps on one batch; params and the losses come back. */
 static void train(float *params, double loss[STEPS], int threads, const nn_ops *ops)
 {
-    ENSURE_OK(field_init(&f, (field_shape){2, 2, 32, 2, 8, 10, 20}, &err));
+    ENSURE_OK(field_init(&f, (field_shape){2, 2, 32, 2, 8, 10, 20, 0}, &err));
     size_t n = f.layout.count;
     nn_layout_init(params, &f.layout, 3);
     random_batch b = batch_new(BATCH);
@@ -335,7 +335,7 @@ static void test_bad_gradient(void)
 
 static void test_file(void)
 {
-    ENSURE_OK(field_init(&f, (field_shape){1, 2, 8, 2, 4, 3, 6}, &err));
+    ENSURE_OK(field_init(&f, (field_shape){1, 2, 8, 2, 4, 3, 6, 0}, &err));
     float *params = floats(f.layout.count), *back = floats(f.layout.count);
     nn_layout_init(params, &f.layout, 5);
     static tensor tensors[NN_MAX_TENSORS];
@@ -347,7 +347,7 @@ static void test_file(void)
     ENSURE_OK(tensorfile_open(&file, path, &err));
     ENSURE_OK(nn_layout_load(back, &f.layout, &file, "planner.", &err));
     ENSURE(memcmp(params, back, f.layout.count * sizeof *params) == 0);
-    ENSURE_OK(field_init(&f, (field_shape){2, 2, 8, 2, 4, 3, 6}, &err)); /* one block more than the file */
+    ENSURE_OK(field_init(&f, (field_shape){2, 2, 8, 2, 4, 3, 6, 0}, &err)); /* one block more than the file */
     ENSURE(nn_layout_load(back, &f.layout, &file, "planner.", &err) < 0 && strstr(err.text, "modulation"));
     tensorfile_close(&file);
     free(params), free(back);

@@ -57,8 +57,10 @@ static double compare(field_shape shape, nn_precision precision, int threads)
 
 static void test_matches_training(void)
 {
-    static const field_shape SHAPES[] = {
-        {2, 4, 64, 2, 8, 38, 76}, {3, 2, 50, 3, 8, 35, 70}, {1, 1, 16, 1, 5, 7, 3}};
+    static const field_shape SHAPES[] = {{2, 4, 64, 2, 8, 38, 76, 0},
+                                         {2, 4, 64, 2, 8, 38, 77, 1},
+                                         {3, 2, 50, 3, 8, 35, 70, 0},
+                                         {1, 1, 16, 1, 5, 7, 3, 1}};
     for (int i = 0; i < COUNT(SHAPES); i++)
         for (int threads = 1; threads <= 3; threads++) {
             ENSURE_NEAR(compare(SHAPES[i], NN_FLOAT, threads), 0, 2e-5);
@@ -71,7 +73,7 @@ static void test_refuses(void)
     field f;
     hrc_error err;
     infer *s;
-    ENSURE_OK(field_init(&f, (field_shape){1, 1, 16, 1, 5, 7, 3}, &err));
+    ENSURE_OK(field_init(&f, (field_shape){1, 1, 16, 1, 5, 7, 3, 0}, &err));
     ENSURE(infer_create(&s, &f, NULL, NN_FLOAT, NULL, 17, NULL, &err) < 0);
     ENSURE(strstr(err.text, "17 integration steps, expected 1 to 16"));
 }

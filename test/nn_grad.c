@@ -270,7 +270,7 @@ static void test_field(void)
 {
     hrc_error err;
     static field f;
-    const field_shape shape = {2, 2, 8, 2, 3, 5, 7};
+    const field_shape shape = {2, 2, 8, 2, 3, 5, 7, 1};
     enum { BATCH = 3 };
     ENSURE_OK(field_init(&f, shape, &err));
     dice = rng_make(5, 0);

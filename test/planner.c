@@ -9,16 +9,22 @@
 #include "test.h"
 
 /* A small network with random weights: enough for everything but good plans. */
-static void make_model(plan_model *m, int D)
+static void make_model_of(plan_model *m, int D, bool timed)
 {
     hrc_error err;
     rng r = rng_make(5, 0);
     *m = (plan_model){.config = "", .trained = "on nothing"};
-    ENSURE_OK(field_init(&m->net, (field_shape){2, 2, 32, 2, PLAN_K, D, 2 * D}, &err));
+    ENSURE_OK(field_init(&m->net, plan_shape((field_shape){2, 2, 32, 2, PLAN_K, D, 0, 0}, timed), &err));
     m->params = ARENA_NEW(&m->memory, float, m->net.layout.count);
     for (size_t i = 0; i < m->net.layout.count; i++) m->params[i] = 0.05f * rng_normal(&r);
-    for (int d = 0; d < 2 * D; d++) m->scales.cond_std[d] = 1;
-    for (int d = 0; d < D; d++) m->scales.residual_std[d] = 0.1f;
+    for (int d = 0; d < m->net.shape.cond; d++) m->scales.cond_std[d] = 1;
+    for (int i = 0; i < PLAN_K * D; i++) m->scales.residual_std[i] = 0.1f;
+    for (int i = 0; i < PLAN_REACHES; i++) m->scales.reach[i] = 2 + (float)i;
+}
+
+static void make_model(plan_model *m, int D)
+{
+    make_model_of(m, D, true);
 }
 
 static void poses(float state[HRC_NQ], float target[HRC_NQ])
@@ -138,5 +144,40 @@ static void test_options(void)
     plan_model_free(&m);
 }
 
+/* A timed planner arrives at the target when it is due, on average over the noise of its plans; from far off
+ * it takes the time that people need; the paper's does not listen. */
+static void test_due(void)
+{
+    hrc_error err;
+    float state[HRC_NQ], target[HRC_NQ], soon[PLAN_K][HRC_NQ], late[PLAN_K][HRC_NQ], own[PLAN_K][HRC_NQ];
+    const int knee = 7 + 3;
+    poses(state, target);
+    for (int timed = 0; timed < 2; timed++) {
+        plan_model m;
+        planner *p;
+        make_model_of(&m, PLAN_D_MAX, timed);
+        planner_options o = planner_defaults();
+        ENSURE_OK(planner_create(&p, &m, &o, &err));
+        planner_plan(p, state, target, own);
+        planner_due(p, 0.2f);
+        planner_plan(p, state, target, soon);
+        ENSURE(!memcmp(own, soon, sizeof own)); /* the target is near: 0.2 s */
+        planner_due(p, 2);
+        planner_plan(p, state, target, late);
+        ENSURE(timed == (memcmp(soon, late, sizeof soon) != 0));
+        if (timed) {
+            ENSURE_NEAR(soon[7][knee], target[knee], 0.02);
+            ENSURE_NEAR(late[7][knee] - state[knee], 0.03, 0.15); /* a tenth of the way, and the noise */
+            for (int i = 0; i < PLAN_REACHES; i++) m.scales.reach[i] = 0.01f * (1 + (float)i);
+            planner_due(p, 0);
+            planner_plan(p, state, target, own);
+            ENSURE(!memcmp(own, late, sizeof own)); /* farther than anybody gets in 2 s */
+        }
+        planner_free(p);
+        plan_model_free(&m);
+    }
+}
+
 TEST_TABLE({"planner.plans", test_plans}, {"planner.file_proves_itself", test_file_proves_itself},
-           {"planner.file_refuses", test_file_refuses}, {"planner.options", test_options})
+           {"planner.file_refuses", test_file_refuses}, {"planner.options", test_options},
+           {"planner.due", test_due})

@@ -26,11 +26,12 @@ void small_planner(const char *name, int D)
     hrc_error err;
     rng r = rng_make(5, 0);
     m = (plan_model){.config = "", .trained = "on nothing"};
-    ENSURE_OK(field_init(&m.net, (field_shape){2, 2, 32, 2, PLAN_K, D, 2 * D}, &err));
+    ENSURE_OK(field_init(&m.net, plan_shape((field_shape){2, 2, 32, 2, PLAN_K, D, 0, 0}, true), &err));
     m.params = ARENA_NEW(&m.memory, float, m.net.layout.count);
     for (size_t i = 0; i < m.net.layout.count; i++) m.params[i] = 0.05f * rng_normal(&r);
-    for (int d = 0; d < 2 * D; d++) m.scales.cond_std[d] = 1;
-    for (int d = 0; d < D; d++) m.scales.residual_std[d] = 0.01f;
+    for (int d = 0; d < m.net.shape.cond; d++) m.scales.cond_std[d] = 1;
+    for (int i = 0; i < PLAN_K * D; i++) m.scales.residual_std[i] = 0.01f;
+    for (int i = 0; i < PLAN_REACHES; i++) m.scales.reach[i] = 1e3f + (float)i;
     ENSURE_OK(planner_record(&pair, &m, &err));
     ENSURE_OK(plan_model_save(&m, &pair, false, test_path(name), &err));
     plan_model_free(&m);

@@ -47,7 +47,7 @@ static tuple_set *make_set(const tuple_options *o, int threads)
 }
 
 typedef struct {
-    float cond[2 * PLAN_D_MAX], residual[PLAN_K * PLAN_D_MAX], weight[PLAN_K * PLAN_D_MAX];
+    float cond[PLAN_COND_MAX], residual[PLAN_K * PLAN_D_MAX], weight[PLAN_K * PLAN_D_MAX];
 } tuple;
 
 static tuple draw(const tuple_set *set, int start, uint64_t stream)
@@ -97,6 +97,52 @@ static void test_segment_lengths(void)
     ENSURE_NEAR((double)below / n, 0.5, 0.04);
 }
 
+/* Told when the command is due, a keyframe is the line to it and the residual's share of the way left. */
+static void test_timed(void)
+{
+    static float qpos[N * HRC_NQ];
+    make_motion(qpos, N);
+    tuple_options o = plain_options();
+    o.timed = true;
+    tuple_set *set = make_set(&o, 1);
+    for (int i = 0; i < 200; i++) {
+        int start = i % 30;
+        tuple t = draw(set, start, (uint64_t)i);
+        const float *state = qpos + start * 5 * HRC_NQ;
+        float due = PLAN_H * expf(t.cond[2 * PLAN_D_MAX]), truth[PLAN_D_MAX], command[PLAN_D_MAX];
+        plan_frame frame = plan_frame_of(state);
+        plan_encode(truth, PLAN_D_MAX, &frame, state + PLAN_H * HRC_NQ);
+        plan_encode(command, PLAN_D_MAX, &frame, state + (int)(due + 0.5f) * HRC_NQ);
+        float way = PLAN_H / due;
+        for (int d = 0; d < PLAN_D_MAX; d++) {
+            ENSURE_NEAR(command[d], t.cond[PLAN_D_MAX + d], 1e-6);
+            float line = t.cond[d] + way * (command[d] - t.cond[d]);
+            float made = line + fmaxf(1 - way, PLAN_UNIT_FLOOR) * t.residual[7 * PLAN_D_MAX + d];
+            ENSURE_NEAR(made, truth[d], 1e-5);
+        }
+    }
+    tuples_free(set);
+}
+
+/* Starts near the ground count several times, the others once. */
+static void test_low_starts_repeat(void)
+{
+    static float qpos[N * HRC_NQ];
+    hrc_error err;
+    pool *p;
+    tuple_set *set;
+    tuple_options o = plain_options();
+    make_motion(qpos, N);
+    for (int i = 0; i < N / 2; i++) qpos[i * HRC_NQ + 2] = 0.2f;
+    o.low_repeat = 4;
+    ENSURE_OK(pool_create(&p, 1, &err));
+    ENSURE_OK(tuples_create(&set, &(tuple_clip){qpos, N}, 1, &o, p, &err));
+    pool_free(p);
+    int starts = (N - PLAN_H - 1) / 5 + 1, low = N / 2 / 5;
+    ENSURE(tuples_count(set) == starts + 3 * low);
+    tuples_free(set);
+}
+
 static void test_noise_is_on_the_start_alone(void)
 {
     tuple_options o = plain_options(), clean = o;
@@ -115,7 +161,7 @@ static void test_noise_is_on_the_start_alone(void)
     }
     tuples_free(noisy);
     tuples_free(plain);
-    ENSURE_NEAR(sqrt(spread), 0.1, 0.005);
+    ENSURE_NEAR(sqrt(spread), 0.1 / sqrt(5), 0.004); /* mean of u^4 is 1/5 */
 }
 
 /* Against the definition: central differences of the tracked links in every channel of the state. */
@@ -178,7 +224,9 @@ static void test_statistics(void)
     plan_scales s;
     tuples_measure(set, 1, &s);
     tuples_free(set);
-    for (int d = 0; d < PLAN_D_MAX; d++) ENSURE(s.residual_std[d] > 0 && s.residual_std[d] < 1);
+    const float *first = s.residual_std + PLAN_D_MAX, *last = s.residual_std + 7 * PLAN_D_MAX;
+    for (int d = 0; d < HRC_JOINTS; d++) ENSURE(first[d] > 0 && first[d] < last[d] && last[d] < 1);
+    for (int i = 1; i < PLAN_REACHES; i++) ENSURE(s.reach[i] > s.reach[i - 1] && s.reach[i - 1] > 0);
     for (int d = 0; d < HRC_JOINTS; d++) ENSURE_NEAR(s.cond_mean[d], G1_JOINT[d].q0, 0.06);
     ENSURE_NEAR(s.cond_mean[plan_root_at() + 2], 0.75, 0.01);
 }
@@ -198,7 +246,8 @@ static void test_refuses_short_clips(void)
 }
 
 TEST_TABLE({"tuples.keyframes_are_the_motion", test_keyframes_are_the_motion},
-           {"tuples.segment_lengths", test_segment_lengths},
+           {"tuples.segment_lengths", test_segment_lengths}, {"tuples.timed", test_timed},
+           {"tuples.low_starts_repeat", test_low_starts_repeat},
            {"tuples.noise_is_on_the_start_alone", test_noise_is_on_the_start_alone},
            {"tuples.weights_are_the_jacobian", test_weights_are_the_jacobian},
            {"tuples.weights_have_mean_one", test_weights_have_mean_one},

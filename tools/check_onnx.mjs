@@ -10,7 +10,7 @@ const session = await ort.InferenceSession.create(said.onnx, { intraOpNumThreads
 const feed = {
     x: new ort.Tensor('float32', wave(8 * D), [1, 8, D]),
     t: new ort.Tensor('float32', [said.example_t], [1]),
-    cond: new ort.Tensor('float32', wave(2 * D), [1, 2 * D]),
+    cond: new ort.Tensor('float32', wave(said.cond), [1, said.cond]),
 };
 const { v } = await session.run(feed);
 let worst = 0;

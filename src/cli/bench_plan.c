@@ -26,7 +26,7 @@ static hrc_status random_model(plan_model *m, int D, hrc_error *err)
     rng r = rng_make(1, 0);
     for (size_t i = 0; i < m->net.layout.count; i++) m->params[i] = 0.02f * rng_normal(&r);
     for (int d = 0; d < 2 * D; d++) m->scales.cond_std[d] = 1;
-    for (int d = 0; d < D; d++) m->scales.residual_std[d] = 0.1f;
+    for (int i = 0; i < PLAN_K * D; i++) m->scales.residual_std[i] = 0.1f;
     return HRC_OK;
 }
 

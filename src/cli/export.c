@@ -5,15 +5,16 @@
 
 #include "cli/commands.h"
 #include "eval/onnx_field.h"
+#include "plan/flow.h"
 #include "plan/planner.h"
 
 #define EXAMPLE_T 0.54f
 
-/* What the field gives for x_i = cond_i = sin(0.37 i) at t = 0.54, so that a reader of the ONNX file can
+/* The velocity for x_i = cond_i = sin(0.37 i) at t = 0.54, so that a reader of the ONNX file can
  * check what its own runtime makes of it. */
 static hrc_status example(json_t **out, const plan_model *m, hrc_error *err)
 {
-    float x[PLAN_K * PLAN_D_MAX], cond[2 * PLAN_D_MAX], v[PLAN_K * PLAN_D_MAX], t = EXAMPLE_T;
+    float x[PLAN_K * PLAN_D_MAX], cond[PLAN_COND_MAX], v[PLAN_K * PLAN_D_MAX], t = EXAMPLE_T;
     const int n = PLAN_K * plan_model_dims(m);
     infer *s;
     for (int i = 0; i < n; i++) x[i] = sinf(0.37f * (float)i);
@@ -23,7 +24,8 @@ static hrc_status example(json_t **out, const plan_model *m, hrc_error *err)
     infer_step(s, v, x, 0);
     infer_free(s);
     *out = json_array();
-    for (int i = 0; i < n; i++) json_array_append_new(*out, json_number((double)v[i]));
+    for (int i = 0; i < n; i++)
+        json_array_append_new(*out, json_number((double)(flow_skip(t) * x[i] + flow_gain(t) * v[i])));
     return HRC_OK;
 }
 
@@ -42,12 +44,12 @@ static int run_export(const args *a)
     if (status == HRC_OK) status = onnx_export_field(&m, out, &err);
     if (status == HRC_OK) status = example(&v, &m, &err);
     size_t count = m.net.layout.count;
-    int dim = m.net.shape.dim;
+    int dim = m.net.shape.dim, cond = m.net.shape.cond;
     plan_model_free(&m);
     if (status < 0) return cli_fail(&err);
     if (a->json)
-        return cli_json(json_pack("{s:s, s:I, s:i, s:f, s:o}", "onnx", out, "params", (json_int_t)count,
-                                  "dim", dim, "example_t", (double)EXAMPLE_T, "example_v", v));
+        return cli_json(json_pack("{s:s, s:I, s:i, s:i, s:f, s:o}", "onnx", out, "params", (json_int_t)count,
+                                  "dim", dim, "cond", cond, "example_t", (double)EXAMPLE_T, "example_v", v));
     json_decref(v);
     printf("%s: velocity field, %zu parameters; inputs x, t, cond, output v\n", out, count);
     return EXIT_DONE;

@@ -100,17 +100,21 @@ static int run_plan(const args *a)
     planner *p = NULL;
     clip motion = {0};
     float state[HRC_NQ], target[HRC_NQ];
-    double chain_s = 0;
+    double chain_s = 0, due_s = 0, noise = PLANNER_NOISE;
     const char *path = arg(a, "model"), *from = arg(a, "state"), *to = arg(a, "target"), *out = arg(a, "out");
     if (!path || !from) return cli_usage(a, "--model and --state are needed");
-    if (!arg_number(a, "chain", 0.02, MAX_CHAIN_S, &chain_s)) return EXIT_USAGE;
+    if (!arg_number(a, "chain", 0.02, MAX_CHAIN_S, &chain_s) || !arg_number(a, "due", 0.2, 2, &due_s) ||
+        !arg_number(a, "noise", 0.001, 2, &noise))
+        return EXIT_USAGE;
     planner_options options = planner_defaults();
     options.seed = a->seed;
+    options.noise = (float)noise;
     hrc_status status = plan_model_load(&model, path, &err);
     if (status == HRC_OK) status = planner_verify(&model, &err);
     if (status == HRC_OK) status = load_pose(state, from, NULL, &err);
     if (status == HRC_OK) status = load_pose(target, to, state, &err);
     if (status == HRC_OK) status = planner_create(&p, &model, &options, &err);
+    if (status == HRC_OK) planner_due(p, (float)due_s);
     if (status == HRC_OK) status = make_motion(&motion, p, state, target, chain_s, &err);
     if (status == HRC_OK && out) status = clip_save(&motion, out, &err);
     int code = status < 0 ? cli_fail(&err) : report(a, &motion, target);
@@ -124,6 +128,8 @@ static const option OPTIONS[] = {
     {"model", "FILE", NULL, "the planner"},
     {"state", "FILE@FRAME", NULL, "where the robot is: a frame (at 50 fps) of a motion; -1 is the last"},
     {"target", "FILE@FRAME", "stand", "where it should get, or 'stand': the default stance on the spot"},
+    {"due", "SECONDS", NULL, "when to be there, 0.2 to 2; default: as fast as people are"},
+    {"noise", "N", "0.3", "size of the noise a plan starts from: 1 varies as the corpus does"},
     {"chain", "SECONDS", NULL, "replan every 40 ms from the plan itself, without physics, this long"},
     {"out", "FILE", NULL, "write the motion (-o), to look at with 'heracles view'"},
     {0},

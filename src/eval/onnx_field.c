@@ -179,25 +179,41 @@ static void modulation(builder *b, onnx_value c, onnx_value *mod)
     onnx_node(g, "Split", &all, 1, mod, 6 * b->L, &(onnx_attribute){"axis", &axis, -1}, 1);
 }
 
+/* skip(t) x + gain(t) F, see plan/flow.h */
+static onnx_value velocity(builder *b, onnx_value x, onnx_value t, onnx_value F)
+{
+    onnx_graph *g = &b->g;
+    onnx_value each = reshape(b, t, onnx_ints(g, "each_sample", (int64_t[]){-1, 1, 1}, 3));
+    onnx_value rest = onnx_op2(g, "Sub", b->one, each);
+    onnx_value spread = onnx_op2(g, "Add", onnx_op2(g, "Mul", rest, rest), onnx_op2(g, "Mul", each, each));
+    onnx_value skip = onnx_op2(g, "Div", onnx_op2(g, "Sub", each, rest), spread);
+    return onnx_op2(g, "Add", onnx_op2(g, "Mul", skip, x),
+                    onnx_op2(g, "Div", F, onnx_op1(g, "Sqrt", spread)));
+}
+
 static void build(builder *b, onnx_value *mod)
 {
     onnx_graph *g = &b->g;
-    const int64_t tokens[3] = {-1, b->T, b->D}, batch = -1, cond[2] = {-1, 2 * b->D};
+    const int64_t tokens[3] = {-1, b->T, b->D}, batch = -1, cond[2] = {-1, b->m->net.shape.cond};
     constants(b);
-    onnx_value x = onnx_input(g, "x", tokens, 3), t = onnx_input(g, "t", &batch, 1),
+    onnx_value noised = onnx_input(g, "x", tokens, 3), t = onnx_input(g, "t", &batch, 1),
                c = onnx_input(g, "cond", cond, 2);
     onnx_value sum = onnx_op2(g, "Add", mlp(b, &b->m->net.time, time_waves(b, t), "time"),
                               mlp(b, &b->m->net.cond, c, "cond"));
     modulation(b, sum, mod);
-    x = reshape(b, x, onnx_ints(g, "rows_in", (int64_t[]){-1, b->D}, 2));
+    onnx_value x = reshape(b, noised, onnx_ints(g, "rows_in", (int64_t[]){-1, b->D}, 2));
     x = reshape(b, gemm(b, x, weight(b, FIELD_EMBED_W, -1), weight(b, FIELD_EMBED_B, -1)), b->to_tokens);
     x = onnx_op2(g, "Add", x, weight(b, FIELD_POSITION, -1));
+    if (b->m->net.shape.context) {
+        onnx_value one_row = onnx_ints(g, "one_row", (int64_t[]){-1, 1, b->C}, 3);
+        x = onnx_op2(g, "Add", x, reshape(b, mlp(b, &b->m->net.context, c, "context"), one_row));
+    }
     for (int l = 0; l < b->L; l++) x = block(b, x, l, mod + 6 * l);
     x = onnx_op2(g, "Mul", normalise(b, x), weight(b, FIELD_NORM_GAIN, -1));
     x = reshape(b, onnx_op2(g, "Add", x, weight(b, FIELD_NORM_BIAS, -1)), b->to_rows);
     x = gemm(b, x, weight(b, FIELD_HEAD_W, -1), weight(b, FIELD_HEAD_B, -1));
     x = reshape(b, x, onnx_ints(g, "tokens_out", tokens, 3));
-    onnx_output(g, "v", x, tokens, 3);
+    onnx_output(g, "v", velocity(b, noised, t, x), tokens, 3);
 }
 
 static void add_list(onnx_graph *g, const char *key, const float *values, int n)
@@ -221,7 +237,7 @@ hrc_status onnx_export_field(const plan_model *m, const char *path, hrc_error *e
     onnx_meta(&b.g, "trained", m->trained);
     add_list(&b.g, "cond_mean", m->scales.cond_mean, s->cond);
     add_list(&b.g, "cond_std", m->scales.cond_std, s->cond);
-    add_list(&b.g, "residual_std", m->scales.residual_std, s->dim);
+    add_list(&b.g, "residual_std", m->scales.residual_std, s->tokens * s->dim);
     hrc_status status = onnx_write(&b.g, "velocity_field", path, err);
     onnx_free(&b.g);
     free(mod);

@@ -18,7 +18,7 @@
 #define FALLEN_HEIGHT 0.35f /* m: pelvis of a pose on the ground */
 
 const double PLAN_DISTANCE_S[PLAN_DISTANCES] = {0.2, 0.5, 1.0, 2.0};
-const char *const PLAN_METHOD[PLAN_METHODS] = {"planner", "hold", "linear", "cubic", "timed"};
+const char *const PLAN_METHOD[PLAN_METHODS] = {"planner", "untold", "hold", "linear", "cubic", "timed"};
 
 typedef float keyframes[PLAN_K][HRC_NQ];
 
@@ -166,7 +166,8 @@ static void evaluate_start(void *ctx, int item, int worker)
     planner_seed(p, j->seed + (uint64_t)item);
     for (int method = 0; method < PLAN_METHODS; method++) {
         keyframes plan;
-        if (method == BY_PLANNER)
+        planner_due(p, method == BY_UNTOLD ? 0 : (float)PLAN_DISTANCE_S[distance]);
+        if (method <= BY_UNTOLD)
             make_plan(p, t, state, target, j->has_position, plan);
         else
             rival(plan, method, state, target, PLAN_DISTANCE_S[distance]);
@@ -237,6 +238,7 @@ static hrc_status measure_chains(planner_report *out, job *j, hrc_error *err)
         double a = NAN, b = NAN;
         int room = f.c->n - at->frame;
         planner_seed(j->planners[0], j->seed + (uint64_t)i);
+        planner_due(j->planners[0], (float)CHAIN_LOOK_AHEAD / PLAN_FPS);
         int made = planner_chain(j->planners[0], clip_frame(f.c, at->frame), follow_clip, &f, qpos,
                                  room < CHAIN_FRAMES ? room : CHAIN_FRAMES);
         if (made < 25) continue;
@@ -271,6 +273,7 @@ static double spread_over_seeds(planner *p, const float *state, const float *tar
 static void measure_diversity(planner_report *out, job *j)
 {
     rng r = rng_make(j->seed, 77);
+    planner_due(j->planners[0], 0);
     double fallen = 0, nominal = 0;
     int n = 0;
     for (int tries = 0; tries < 20000 && n < FALLEN_STARTS; tries++) {

@@ -1,12 +1,13 @@
 /* How good plans are without physics, on clips that training never saw. A start is a frame of a clip, the
  * target the frame some time ahead; the plan's keyframes are held against the motion's own.
  *
- * Rivals that need no learning, with the same information as the planner:
+ *   planner  told when the target is due, if it is one that listens (plan/baseline.h)
+ *   untold   the same planner without being told: it takes the time people need when they hurry
+ * Rivals that need no learning:
  *   hold     stays in the pose
  *   linear   straight line (slerp) that arrives at the target at the end of the 0.2 s
  *   cubic    the same path with an ease-in and ease-out
- * and one that is told when the target is due, which the planner is not:
- *   timed    straight line that arrives at the target's own time */
+ *   timed    told when the target is due: straight line that arrives then */
 #ifndef HRC_EVAL_PLANNER_EVAL_H
 #define HRC_EVAL_PLANNER_EVAL_H
 
@@ -17,7 +18,7 @@
 #define PLAN_DISTANCES 4
 extern const double PLAN_DISTANCE_S[PLAN_DISTANCES]; /* 0.2, 0.5, 1, 2 */
 
-enum { BY_PLANNER, BY_HOLD, BY_LINEAR, BY_CUBIC, BY_TIMED, PLAN_METHODS };
+enum { BY_PLANNER, BY_UNTOLD, BY_HOLD, BY_LINEAR, BY_CUBIC, BY_TIMED, PLAN_METHODS };
 extern const char *const PLAN_METHOD[PLAN_METHODS];
 
 typedef struct {

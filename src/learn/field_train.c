@@ -16,6 +16,7 @@
     X(time_work, time_work) /* hidden layers of the time MLP */                                              \
     X(cond_work, cond_work) /* ... of the condition's */                                                     \
     X(c, C)                 /* sum of both */                                                                \
+    X(context, C)           /* what the condition adds to every token */                                     \
     X(silu_c, C)                                                                                             \
     X(mod, L * 6 * C)     /* (n,L,6,C) */                                                                    \
     X(x, (L + 1) * T * C) /* input of each block, and of the head */                                         \
@@ -44,6 +45,7 @@
     X(dheads, T *C)                                                                                          \
     X(dqkv, L *T * 3 * C)                                                                                    \
     X(dmod, L * 6 * C)                                                                                       \
+    X(dcontext, C)                                                                                           \
     X(dc, C)
 
 /* Part of a weight's gradient: rows first .. first+n-1 of w (nout,nin), from dy (rows,nout) and x (rows,nin).
@@ -106,6 +108,8 @@ static void condition_chunk(void *ctx, int item, int worker)
     size_t skip = (size_t)r.first * (size_t)C;
     for (int i = r.first; i < r.first + r.n; i++) s->time[i] = FIELD_TIME_SCALE * s->b.t[i];
     nn_sinusoid(s->wave + skip, s->time + r.first, r.n, C);
+    if (f->shape.context)
+        nn_mlp_forward(s->ops, &f->context, s->context, NULL, s->b.cond, s->params, n, r.first, r.n);
     nn_mlp_forward(s->ops, &f->cond, s->silu_c, s->cond_work, s->b.cond, s->params, n, r.first, r.n);
     nn_mlp_forward(s->ops, &f->time, s->c, s->time_work, s->wave, s->params, n, r.first, r.n);
     for (size_t i = skip; i < skip + (size_t)r.n * (size_t)C; i++) s->c[i] += s->silu_c[i];
@@ -164,6 +168,8 @@ static void tokens_forward(field_pass *s, range r)
     nn_linear(s->ops, x, s->b.x + at(s, 0, r.first, T * D), weight(s, FIELD_EMBED_W, 0),
               weight(s, FIELD_EMBED_B, 0), rows, D, C);
     s->ops->add_rows(x, weight(s, FIELD_POSITION, 0), r.n, T * C);
+    for (int i = 0; i < r.n && h->context; i++)
+        s->ops->add_rows(x + (size_t)(i * T * C), s->context + (size_t)(r.first + i) * (size_t)C, T, C);
     for (int l = 0; l < h->depth; l++) block_forward(s, l, r);
     real *normed = s->normed + at(s, 0, r.first, T * C);
     s->ops->norm(normed, s->stat + at(s, 0, r.first, T * 2), s->x + at(s, h->depth, r.first, T * C),
@@ -230,6 +236,10 @@ static void tokens_backward(field_pass *s, range r, int chunk)
     s->ops->norm_back(dx, dgain, dgain + C, dnormed, s->x + at(s, h->depth, r.first, T * C),
                       s->stat + at(s, 0, r.first, T * 2), weight(s, FIELD_NORM_GAIN, 0), rows, C);
     for (int l = h->depth - 1; l >= 0; l--) block_backward(s, l, r);
+    real *dcontext = s->dcontext + (size_t)r.first * (size_t)C;
+    memset(dcontext, 0, (size_t)r.n * (size_t)C * sizeof *dcontext);
+    for (int i = 0; i < r.n && h->context; i++)
+        s->ops->sum_rows(dcontext + (size_t)(i * C), dx + (size_t)(i * T * C), T, C);
 }
 
 static void tokens_chunk(void *ctx, int item, int worker)
@@ -276,7 +286,7 @@ static void weight_gradient(void *ctx, int item, int worker)
                      i->nout, i->first, i->n);
 }
 
-/* What is too small to share out: the two MLPs of the condition, positions, the last norm. */
+/* What is too small to share out: the MLPs of the condition, positions, the last norm. */
 static void small_gradients(void *ctx, int item, int worker)
 {
     (void)worker;
@@ -287,6 +297,9 @@ static void small_gradients(void *ctx, int item, int worker)
         nn_mlp_back_w(s->ops, &f->time, s->grads, s->time_work, s->dc, s->wave, s->b.n, item, 0, C);
     } else if (item < 4) {
         nn_mlp_back_w(s->ops, &f->cond, s->grads, s->cond_work, s->dc, s->b.cond, s->b.n, item - 2, 0, C);
+    } else if (item == 5) {
+        if (f->shape.context)
+            nn_mlp_back_w(s->ops, &f->context, s->grads, NULL, s->dcontext, s->b.cond, s->b.n, 0, 0, C);
     } else {
         s->ops->sum_rows(s->grads + f->at[FIELD_POSITION], s->dx, s->b.n, T * C);
         int chunks = (s->b.n + FIELD_CHUNK - 1) / FIELD_CHUNK;
@@ -344,7 +357,7 @@ static double run(field_pass *s, real *grads, const real *params, const field_ba
     pool_items(s->p, chunks, condition_back_chunk, s);
     list_weights(s);
     pool_items(s->p, s->nitems, weight_gradient, s);
-    pool_items(s->p, 5, small_gradients, s);
+    pool_items(s->p, 6, small_gradients, s);
     return loss;
 }
 

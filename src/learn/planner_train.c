@@ -9,6 +9,8 @@
 #include "learn/field_train.h"
 #include "learn/gemm_library.h"
 #include "nn/adam.h"
+#include "plan/flow.h"
+#include "plan/model.h"
 
 #define HELDOUT_BATCHES 8
 #define HELDOUT_SEED 0x48454c44u /* the same questions at every step of every run */
@@ -36,6 +38,8 @@ tuple_options planner_tuple_options(const config *cfg)
         .max_segment = cfg->planner_max_segment,
         .noise = !strcmp(cfg->planner_noise, "on"),
         .weighted = !strcmp(cfg->planner_weights, "on"),
+        .timed = !strcmp(cfg->planner_timed, "on"),
+        .low_repeat = cfg->planner_low_repeat,
         .noise_joint = (float)cfg->planner_noise_joint,
         .noise_pos = (float)cfg->planner_noise_pos,
         .noise_rot = (float)cfg->planner_noise_rot,
@@ -81,8 +85,8 @@ static hrc_status setup(planner_trainer *t, const config *cfg, hrc_error *err)
     if (D != PLAN_D_MAX && D != PLAN_D_BLIND)
         return fail(err, HRC_EINVAL, "planner.dims = %d, expected 38 or 35", D);
     field_shape shape = {
-        cfg->planner_depth, cfg->planner_heads, cfg->planner_width, cfg->planner_ratio, PLAN_K, D, 2 * D};
-    TRY(field_init(&t->net, shape, err));
+        cfg->planner_depth, cfg->planner_heads, cfg->planner_width, cfg->planner_ratio, PLAN_K, D, 0, 0};
+    TRY(field_init(&t->net, plan_shape(shape, !strcmp(cfg->planner_timed, "on")), err));
     t->ops = training_ops(cfg->planner_precision);
     TRY(allocate(t, err));
     TRY(field_pass_create(&t->pass, &t->net, &t->ops, t->threads, t->batch, err));
@@ -131,16 +135,17 @@ typedef struct {
 
 static void make_sample(planner_trainer *t, const tuple_set *set, int row, rng *r)
 {
-    const int D = t->net.shape.dim, KD = PLAN_K * D;
+    const int D = t->net.shape.dim, KD = PLAN_K * D, C = t->net.shape.cond;
     float *x = t->x + (size_t)row * KD, *target = t->target + (size_t)row * KD;
-    float *weight = t->weight + (size_t)row * KD, *cond = t->cond + (size_t)row * 2 * D;
+    float *weight = t->weight + (size_t)row * KD, *cond = t->cond + (size_t)row * (size_t)C;
     tuple_make(set, (int)rng_below(r, (uint32_t)tuples_count(set)), r, cond, x, weight);
-    for (int d = 0; d < 2 * D; d++) cond[d] = (cond[d] - t->scales.cond_mean[d]) / t->scales.cond_std[d];
-    float time = t->t[row] = rng_uniform(r, 0, 1);
+    for (int c = 0; c < C; c++) cond[c] = (cond[c] - t->scales.cond_mean[c]) / t->scales.cond_std[c];
+    float time = t->t[row] = rng_uniform(r, 0, 1), skip = flow_skip(time), gain = flow_gain(time);
     for (int i = 0; i < KD; i++) {
-        float data = x[i] / t->scales.residual_std[i % D], noise = rng_normal(r);
+        float data = x[i] / t->scales.residual_std[i], noise = rng_normal(r);
         x[i] = (1 - time) * data + time * noise;
-        target[i] = noise - data;
+        target[i] = (noise - data - skip * x[i]) / gain; /* |v - (x_1 - x_0)|^2 = gain^2 |F - this|^2 */
+        weight[i] *= gain * gain;
     }
     /* Keyframe 0 is pinned to the state while sampling and its velocity never used: nothing to learn. */
     memset(weight, 0, sizeof(float) * (size_t)D);

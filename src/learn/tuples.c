@@ -11,6 +11,9 @@
 #define WEIGHT_FLOOR 0.1f /* of the mean: no dimension is without gradient */
 #define STATS_SAMPLE 20000
 #define STD_FLOOR 1e-3f
+#define LOW_HEIGHT 0.5f /* m: root of one who sits, kneels or lies; 0.74 standing */
+#define REACH_SAMPLE 2000
+#define REACH_QUANTILE 0.95f
 
 struct tuple_set {
     arena memory;
@@ -112,22 +115,29 @@ static void normalise_weights(tuple_set *s)
 
 /* ---- The set ---- */
 
-static int starts_of(const tuple_clip *c, int stride)
+static int times_counted(const tuple_clip *c, int frame, const tuple_options *o)
 {
-    return c->n > PLAN_H ? (c->n - PLAN_H - 1) / stride + 1 : 0;
+    return c->qpos[(size_t)frame * HRC_NQ + 2] < LOW_HEIGHT && o->low_repeat > 1 ? o->low_repeat : 1;
+}
+
+static int starts_of(const tuple_clip *c, const tuple_options *o)
+{
+    int n = 0;
+    for (int frame = 0; frame + PLAN_H < c->n; frame += o->stride) n += times_counted(c, frame, o);
+    return n;
 }
 
 static void copy_clips(tuple_set *s, const tuple_clip *clips, int nclips)
 {
     int frame = 0, start = 0;
     for (int c = 0; c < nclips; c++) {
-        int n = starts_of(&clips[c], s->options.stride);
-        if (n == 0) continue;
+        if (clips[c].n <= PLAN_H) continue;
         memcpy(s->qpos + (size_t)frame * HRC_NQ, clips[c].qpos, sizeof(float) * HRC_NQ * (size_t)clips[c].n);
-        for (int i = 0; i < n; i++, start++) {
-            s->start[start] = frame + i * s->options.stride;
-            s->last[start] = frame + clips[c].n - 1;
-        }
+        for (int at = 0; at + PLAN_H < clips[c].n; at += s->options.stride)
+            for (int i = times_counted(&clips[c], at, &s->options); i > 0; i--, start++) {
+                s->start[start] = frame + at;
+                s->last[start] = frame + clips[c].n - 1;
+            }
         frame += clips[c].n;
     }
 }
@@ -137,7 +147,7 @@ hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, c
 {
     int nframes = 0, nstarts = 0;
     for (int c = 0; c < nclips; c++) {
-        int n = starts_of(&clips[c], options->stride);
+        int n = starts_of(&clips[c], options);
         nstarts += n;
         if (n > 0) nframes += clips[c].n;
     }
@@ -179,7 +189,8 @@ int tuples_count(const tuple_set *set)
 uint64_t tuples_digest(const tuple_set *set)
 {
     const tuple_options *o = &set->options;
-    const int whole[] = {o->D, o->stride, o->max_segment, o->noise, o->weighted, set->nstarts};
+    const int whole[] = {o->D,        o->stride, o->max_segment, o->noise,
+                         o->weighted, o->timed,  o->low_repeat,  set->nstarts};
     const float real_options[] = {o->noise_joint, o->noise_pos, o->noise_rot};
     uint64_t hash = hash_bytes(HASH_START, whole, sizeof whole);
     hash = hash_bytes(hash, real_options, sizeof real_options);
@@ -205,12 +216,12 @@ static void pose_at(float out[HRC_NQ], const tuple_set *s, int start, float offs
 
 static void perturb(float qpos[HRC_NQ], const tuple_options *o, rng *r)
 {
-    float turn[3], step[4];
-    for (int i = 0; i < 3; i++) qpos[i] += o->noise_pos * rng_normal(r);
-    for (int i = 0; i < 3; i++) turn[i] = o->noise_rot * rng_normal(r);
+    float turn[3], step[4], u = rng_uniform(r, 0, 1), share = u * u;
+    for (int i = 0; i < 3; i++) qpos[i] += share * o->noise_pos * rng_normal(r);
+    for (int i = 0; i < 3; i++) turn[i] = share * o->noise_rot * rng_normal(r);
     quat_expf(step, turn);
     quat_mulf(qpos + 3, step, qpos + 3);
-    for (int i = 0; i < HRC_JOINTS; i++) qpos[7 + i] += o->noise_joint * rng_normal(r);
+    for (int i = 0; i < HRC_JOINTS; i++) qpos[7 + i] += share * o->noise_joint * rng_normal(r);
 }
 
 static int draw_segment(const tuple_set *s, int start, rng *r)
@@ -232,6 +243,8 @@ void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *res
     plan_frame frame = plan_frame_of(state);
     plan_encode(cond, D, &frame, state);
     plan_encode(cond + D, D, &frame, set->qpos + (size_t)(first + length) * HRC_NQ);
+    if (set->options.timed) cond[2 * D] = logf((float)length / PLAN_H);
+    plan_baseline base = plan_baseline_of(set->options.timed, (float)length);
     for (int k = 0; k < PLAN_K; k++) {
         float offset = (float)(k * PLAN_H) / (PLAN_K - 1);
         float *row = residual + k * D;
@@ -240,7 +253,8 @@ void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *res
         } else {
             pose_at(pose, set, first, offset);
             plan_encode(row, D, &frame, pose);
-            for (int d = 0; d < D; d++) row[d] -= cond[d];
+            for (int d = 0; d < D; d++)
+                row[d] = (row[d] - cond[d] - base.way[k] * (cond[D + d] - cond[d])) / base.unit[k];
         }
         for (int d = 0; d < D; d++)
             weight[k * D + d] = set->weight ? set->weight[(size_t)(first + (int)(offset + 0.5f)) * D + d] : 1;
@@ -249,27 +263,60 @@ void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *res
 
 /* ---- Statistics ---- */
 
+static int by_size(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* How far poses get in a number of frames: all but the farthest 1 in 20. */
+static float reach_in(const tuple_set *set, int frames, const plan_scales *scales)
+{
+    const int D = set->options.D;
+    float far[REACH_SAMPLE];
+    int n = 0;
+    for (int i = 0; i < REACH_SAMPLE; i++) {
+        int start = (int)((long long)i * set->nstarts / REACH_SAMPLE);
+        if (set->last[start] - set->start[start] < frames) continue;
+        const float *from = set->qpos + (size_t)set->start[start] * HRC_NQ;
+        float a[PLAN_D_MAX], b[PLAN_D_MAX];
+        plan_frame frame = plan_frame_of(from);
+        plan_encode(a, D, &frame, from);
+        plan_encode(b, D, &frame, from + (size_t)frames * HRC_NQ);
+        far[n++] = plan_distance(scales, D, a, b);
+    }
+    qsort(far, (size_t)n, sizeof *far, by_size);
+    return n > 0 ? far[(int)(REACH_QUANTILE * (float)(n - 1))] : 0;
+}
+
+static void measure_reach(const tuple_set *set, plan_scales *out)
+{
+    float farthest = 0;
+    for (int i = 0; i < PLAN_REACHES; i++) {
+        farthest = fmaxf(farthest * 1.001f, reach_in(set, (i + 1) * PLAN_H, out)); /* growing, always */
+        out->reach[i] = farthest;
+    }
+}
+
 void tuples_measure(const tuple_set *set, uint64_t seed, plan_scales *out)
 {
-    const int D = set->options.D, n = set->nstarts < STATS_SAMPLE ? set->nstarts : STATS_SAMPLE;
-    double sum[2 * PLAN_D_MAX] = {0}, square[2 * PLAN_D_MAX] = {0}, energy[PLAN_D_MAX] = {0};
+    const int D = set->options.D, C = 2 * D + set->options.timed, KD = PLAN_K * D;
+    const int n = set->nstarts < STATS_SAMPLE ? set->nstarts : STATS_SAMPLE;
+    double sum[PLAN_COND_MAX] = {0}, square[PLAN_COND_MAX] = {0}, energy[PLAN_K * PLAN_D_MAX] = {0};
     for (int i = 0; i < n; i++) {
-        float cond[2 * PLAN_D_MAX], residual[PLAN_K * PLAN_D_MAX], weight[PLAN_K * PLAN_D_MAX];
+        float cond[PLAN_COND_MAX], residual[PLAN_K * PLAN_D_MAX], weight[PLAN_K * PLAN_D_MAX];
         rng r = rng_make(seed, (uint64_t)i);
         int start = (int)((long long)i * set->nstarts / n);
         tuple_make(set, start, &r, cond, residual, weight);
-        for (int d = 0; d < 2 * D; d++)
-            sum[d] += (double)cond[d], square[d] += (double)cond[d] * (double)cond[d];
-        for (int k = 1; k < PLAN_K; k++)
-            for (int d = 0; d < D; d++)
-                energy[d] += (double)residual[k * D + d] * (double)residual[k * D + d];
+        for (int c = 0; c < C; c++) sum[c] += (double)cond[c], square[c] += (double)cond[c] * (double)cond[c];
+        for (int j = 0; j < KD; j++) energy[j] += (double)residual[j] * (double)residual[j];
     }
     memset(out, 0, sizeof *out);
-    for (int d = 0; d < 2 * D; d++) {
-        double mean = sum[d] / n, variance = square[d] / n - mean * mean;
-        out->cond_mean[d] = (float)mean;
-        out->cond_std[d] = fmaxf(STD_FLOOR, (float)sqrt(variance > 0 ? variance : 0));
+    for (int c = 0; c < C; c++) {
+        double mean = sum[c] / n, variance = square[c] / n - mean * mean;
+        out->cond_mean[c] = (float)mean;
+        out->cond_std[c] = fmaxf(STD_FLOOR, (float)sqrt(variance > 0 ? variance : 0));
     }
-    for (int d = 0; d < D; d++)
-        out->residual_std[d] = fmaxf(STD_FLOOR, (float)sqrt(energy[d] / (n * (PLAN_K - 1.0))));
+    for (int j = 0; j < KD; j++) out->residual_std[j] = fmaxf(STD_FLOOR, (float)sqrt(energy[j] / n));
+    measure_reach(set, out);
 }

@@ -4,7 +4,8 @@
  *
  * The start state is perturbed (the robot never is where the motion is), keyframe 0 is that perturbed state,
  * the other keyframes and the command stay clean; everything is written in the heading frame of the
- * perturbed state. Residuals are keyframes minus the perturbed state.
+ * perturbed state. Each tuple scales its perturbation by u^2, u uniform in 0..1: states on the motion and
+ * states far off it are both seen. Residuals are counted from the baseline (plan/baseline.h).
  *
  * A tuple depends on its start and its random stream alone, so batches are the same for any number of
  * threads. */
@@ -16,7 +17,7 @@
 #include "base/arena.h"
 #include "base/pool.h"
 #include "base/rng.h"
-#include "plan/densify.h"
+#include "plan/baseline.h"
 #include "plan/scales.h"
 
 typedef struct {
@@ -25,7 +26,9 @@ typedef struct {
     int max_segment;                         /* l_max, frames */
     bool noise;                              /* perturb the start */
     bool weighted;                           /* kinematics-aware weights; otherwise all 1 */
-    float noise_joint, noise_pos, noise_rot; /* standard deviations: rad, m, rad */
+    bool timed;                              /* the condition tells when the command is due */
+    int low_repeat;                          /* how often a start near the ground counts: get-ups are rare */
+    float noise_joint, noise_pos, noise_rot; /* largest standard deviations: rad, m, rad */
 } tuple_options;
 
 typedef struct tuple_set tuple_set;
@@ -39,14 +42,15 @@ typedef struct {
 hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, const tuple_options *options,
                          pool *threads, hrc_error *err);
 void tuples_free(tuple_set *set);
-int tuples_count(const tuple_set *set);       /* number of starts */
+int tuples_count(const tuple_set *set);       /* number of starts, repeated ones too */
 uint64_t tuples_digest(const tuple_set *set); /* of all frames and options: a resumed run must see the same */
 
-/* cond (2 D): state, command. residual (K, D). weight (K, D), mean 1 per dimension over the set. */
+/* cond: state (D), command (D), and if timed the log of when it is due, in H. residual (K, D). weight (K, D),
+ * mean 1 per dimension over the set. */
 void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight);
 
-/* Mean and standard deviation of every condition channel, and the root mean square of every residual channel
- * over keyframes 1 .. K-1, over a sample of tuples. */
+/* Over a sample of tuples: mean and standard deviation of every condition channel, the root mean square of
+ * every residual channel of each keyframe, and the distances that are rarely exceeded (1 in 20). */
 void tuples_measure(const tuple_set *set, uint64_t seed, plan_scales *out);
 
 /* Kinematics-aware weight of one pose, not yet normalised: w_d = sum over the tracked links of

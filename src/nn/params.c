@@ -32,7 +32,7 @@ static void init_tensor(real *p, const nn_tensor *t, rng *r)
     for (size_t i = 0; i < t->count; i++) switch (t->init) {
         case INIT_ONE: p[i] = 1; break;
         case INIT_XAVIER: p[i] = rng_uniform(r, -bound, bound); break;
-        case INIT_NORMAL: p[i] = 0.02f * rng_normal(r); break;
+        case INIT_FAN_IN: p[i] = rng_normal(r) / sqrtf((float)in); break;
         default: p[i] = 0;
         }
 }

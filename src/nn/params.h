@@ -14,7 +14,7 @@ typedef enum {
     INIT_ZERO,
     INIT_ONE,
     INIT_XAVIER,  /* uniform within sqrt(6 / (in + out)); in and out are the last two sizes */
-    INIT_NORMAL,  /* standard deviation 0.02 */
+    INIT_FAN_IN,  /* normal, standard deviation 1 / sqrt(in): numbers of size 1 stay so */
     INIT_SINUSOID /* row t: the sinusoidal embedding of position t */
 } nn_init;
 

@@ -22,9 +22,10 @@ struct infer {
     const nn_ops *ops;
     pool *threads;
     int steps;
-    layer embed, cond[2], mod, head;
+    layer embed, cond[2], context, mod, head;
     block_layers *blocks;
     const float *position, *gain, *bias;           /* (T,C), (C), (C) */
+    float *place;                                  /* (T,C) position, plus this plan's context */
     float *time;                                   /* (steps, C) embedding of each step's time */
     float *c, *hidden, *sum;                       /* (C), (C), (steps, C) */
     float *modulation;                             /* (steps, L, 6, C) */
@@ -81,13 +82,12 @@ static void pack_blocks(packer *p)
     }
 }
 
-static void pack_cond(packer *p)
+static void pack_mlp(packer *p, layer *layers, const nn_mlp *m)
 {
-    const nn_mlp *m = &p->s->net.cond;
     const float *at = p->params + m->offset;
     for (int i = 0; i < m->layers; i++) {
         size_t weights = (size_t)m->size[i] * (size_t)m->size[i + 1];
-        p->s->cond[i] = pack_layer(p, at, at + weights, m->size[i + 1], m->size[i]);
+        layers[i] = pack_layer(p, at, at + weights, m->size[i + 1], m->size[i]);
         at += weights + (size_t)m->size[i + 1];
     }
 }
@@ -102,6 +102,7 @@ static size_t weight_bytes(const field *net, nn_precision precision)
                    nn_packed_bytes(C, h->dim, precision) + nn_packed_bytes(h->dim, C, precision);
     for (int i = 0; i < net->cond.layers; i++)
         bytes += nn_packed_bytes(net->cond.size[i + 1], net->cond.size[i], precision);
+    if (h->context) bytes += nn_packed_bytes(C, h->cond, precision);
     return bytes;
 }
 
@@ -118,7 +119,8 @@ static void pack_all(packer *p)
     s->position = keep(p, tensor_of(p, FIELD_POSITION, 0), (size_t)h->tokens * (size_t)C);
     s->gain = keep(p, tensor_of(p, FIELD_NORM_GAIN, 0), (size_t)C);
     s->bias = keep(p, tensor_of(p, FIELD_NORM_BIAS, 0), (size_t)C);
-    pack_cond(p);
+    pack_mlp(p, s->cond, &s->net.cond);
+    pack_mlp(p, &s->context, &s->net.context);
     if (s->blocks) pack_blocks(p);
 }
 
@@ -126,8 +128,8 @@ static bool allocate(infer *s)
 {
     const field_shape *h = &s->net.shape;
     const size_t C = (size_t)h->width, T = (size_t)h->tokens, S = (size_t)s->steps;
-    float **const arrays[] = {&s->time, &s->c,   &s->hidden, &s->sum,  &s->modulation, &s->x,
-                              &s->y,    &s->qkv, &s->heads,  &s->prob, &s->up,         &s->stat};
+    float **const arrays[] = {&s->time, &s->c,     &s->hidden, &s->sum, &s->modulation, &s->x,    &s->y,
+                              &s->qkv,  &s->heads, &s->prob,   &s->up,  &s->stat,       &s->place};
     const size_t sizes[] = {S * C,
                             C,
                             C,
@@ -139,7 +141,8 @@ static bool allocate(infer *s)
                             T * C,
                             T * T * (size_t)h->heads,
                             T * C * (size_t)h->ratio,
-                            T * 2};
+                            T * 2,
+                            T * C};
     bool fine = true;
     for (int i = 0; i < COUNT(arrays); i++)
         fine = (*arrays[i] = ARENA_NEW(&s->memory, float, sizes[i])) && fine;
@@ -226,7 +229,12 @@ static void apply(const infer *s, const layer *l, float *y, const float *x, int 
 
 void infer_begin(infer *s, const float *cond)
 {
-    const int C = s->net.shape.width;
+    const int C = s->net.shape.width, T = s->net.shape.tokens;
+    memcpy(s->place, s->position, sizeof(float) * (size_t)(T * C));
+    if (s->net.shape.context) {
+        apply(s, &s->context, s->hidden, cond, 1);
+        s->ops->add_rows(s->place, s->hidden, T, C);
+    }
     apply(s, &s->cond[0], s->hidden, cond, 1);
     s->ops->silu(s->hidden, s->hidden, C);
     apply(s, &s->cond[1], s->c, s->hidden, 1);
@@ -262,7 +270,7 @@ void infer_step(infer *s, float *v, const float *x, int step)
     const int T = h->tokens, C = h->width;
     const float *mod = s->modulation + (size_t)step * (size_t)(h->depth * 6 * C);
     apply(s, &s->embed, s->x, x, T);
-    for (int i = 0; i < T * C; i++) s->x[i] += s->position[i];
+    for (int i = 0; i < T * C; i++) s->x[i] += s->place[i];
     for (int l = 0; l < h->depth; l++) run_block(s, l, mod + l * 6 * C);
     s->ops->norm(s->y, s->stat, s->x, s->gain, s->bias, T, C);
     apply(s, &s->head, v, s->y, T);

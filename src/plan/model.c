@@ -36,7 +36,11 @@ static hrc_status read_shape(field_shape *shape, const tensorfile *file, hrc_err
 #define READ(name) TRY(read_number(&shape->name, file, #name, err));
     NUMBERS(READ)
 #undef READ
-    shape->cond = 2 * shape->dim;
+    const char *timed = tensorfile_meta(file, "timed");
+    if (!timed || (strcmp(timed, "on") && strcmp(timed, "off")))
+        return fail(err, HRC_EFORMAT, "%s: timed is \"%.60s\", expected \"on\" or \"off\"", file->path,
+                    timed ? timed : "(missing)");
+    *shape = plan_shape(*shape, !strcmp(timed, "on"));
     if (shape->tokens != PLAN_K || (shape->dim != PLAN_D_MAX && shape->dim != PLAN_D_BLIND))
         return fail(err, HRC_EFORMAT, "%s: %d tokens of %d numbers, expected %d of %d or %d", file->path,
                     shape->tokens, shape->dim, PLAN_K, PLAN_D_MAX, PLAN_D_BLIND);
@@ -54,7 +58,7 @@ static hrc_status read_floats(float *out, const tensorfile *file, const char *na
 
 static hrc_status read_model(plan_model *m, const tensorfile *file, hrc_error *err)
 {
-    field_shape shape;
+    field_shape shape = {0};
     TRY(check_text(file, "format", PLAN_FORMAT, err));
     TRY(g1_check_joint_names(tensorfile_meta(file, "joint_names"), file->path, err));
     TRY(check_text(file, "fps", "50", err));
@@ -63,7 +67,8 @@ static hrc_status read_model(plan_model *m, const tensorfile *file, hrc_error *e
     TRY(field_init(&m->net, shape, err));
     TRY(read_floats(m->scales.cond_mean, file, "cond_mean", shape.cond, err));
     TRY(read_floats(m->scales.cond_std, file, "cond_std", shape.cond, err));
-    TRY(read_floats(m->scales.residual_std, file, "residual_std", shape.dim, err));
+    TRY(read_floats(m->scales.residual_std, file, "residual_std", PLAN_K * shape.dim, err));
+    TRY(read_floats(m->scales.reach, file, "reach", PLAN_REACHES, err));
     const char *config_found = tensorfile_meta(file, "config"), *trained = tensorfile_meta(file, "trained");
     m->path = arena_strdup(&m->memory, file->path);
     m->config = arena_strdup(&m->memory, config_found ? config_found : "");
@@ -146,7 +151,8 @@ static hrc_status write_model(contents *c, const plan_model *m, uint16_t *halves
 #define META(name) {#name, name},
                                 NUMBERS(META)
 #undef META
-                                    {"config", m->config},
+                                    {"timed", plan_model_timed(m) ? "on" : "off"},
+                                {"config", m->config},
                                 {"trained", m->trained},
                                 {"version", HRC_VERSION}};
     return tensorfile_write(path, c->tensors, c->n, meta, COUNT(meta), err);
@@ -164,7 +170,8 @@ hrc_status plan_model_save(const plan_model *m, const plan_pair *pair, bool bf16
         c->n = l->n;
         add_floats(c, "cond_mean", m->scales.cond_mean, m->net.shape.cond);
         add_floats(c, "cond_std", m->scales.cond_std, m->net.shape.cond);
-        add_floats(c, "residual_std", m->scales.residual_std, m->net.shape.dim);
+        add_floats(c, "residual_std", m->scales.residual_std, PLAN_K * m->net.shape.dim);
+        add_floats(c, "reach", m->scales.reach, PLAN_REACHES);
         add_floats(c, "pair.state", pair->state, HRC_NQ);
         add_floats(c, "pair.target", pair->target, HRC_NQ);
         add_floats(c, "pair.keyframes", pair->keyframes[0], PLAN_K * HRC_NQ);

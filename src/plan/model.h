@@ -27,6 +27,19 @@ static inline int plan_model_dims(const plan_model *m)
     return m->net.shape.dim;
 }
 
+/* A timed planner is told when its target is due (plan/baseline.h); the paper's is not. */
+static inline field_shape plan_shape(field_shape s, bool timed)
+{
+    s.cond = 2 * s.dim + timed;
+    s.context = timed;
+    return s;
+}
+
+static inline bool plan_model_timed(const plan_model *m)
+{
+    return m->net.shape.context;
+}
+
 /* Everything but the recorded plan; planner_verify (planner.h) does that. */
 hrc_status plan_model_load(plan_model *m, const char *path, hrc_error *err);
 void plan_model_free(plan_model *m);

@@ -6,6 +6,8 @@
 
 #include "base/rng.h"
 #include "base/rot.h"
+#include "plan/baseline.h"
+#include "plan/flow.h"
 
 #define VERIFY_TOLERANCE 1e-3f /* rad, m: other processors sum in another order */
 
@@ -13,6 +15,7 @@ struct planner {
     const plan_model *model;
     planner_options options;
     infer *net;
+    float due_s; /* 0: as long as people need */
     float noise[PLAN_K * PLAN_D_MAX], x[PLAN_K * PLAN_D_MAX], v[PLAN_K * PLAN_D_MAX];
 };
 
@@ -24,7 +27,8 @@ planner_options planner_defaults(void)
 static void draw_noise(planner *p)
 {
     rng r = rng_make(p->options.seed, 0);
-    for (int i = 0; i < PLAN_K * PLAN_D_MAX; i++) p->noise[i] = rng_normal(&r);
+    float size = p->options.noise > 0 ? p->options.noise : PLANNER_NOISE;
+    for (int i = 0; i < PLAN_K * PLAN_D_MAX; i++) p->noise[i] = size * rng_normal(&r);
 }
 
 hrc_status planner_create(planner **out, const plan_model *m, const planner_options *options, hrc_error *err)
@@ -64,41 +68,69 @@ void planner_seed(planner *p, uint64_t seed)
     draw_noise(p);
 }
 
-/* x = (1-t) straight line to the target + t noise, normalised. Keyframe 0 stays at the state: residual 0. */
+void planner_due(planner *p, float seconds)
+{
+    p->due_s = seconds;
+}
+
+static float due_frames(const planner *p, const float *state, const float *target, int D)
+{
+    if (p->due_s > 0) return fminf(fmaxf(p->due_s, PLAN_SPAN), PLAN_MAX_DUE_S) * PLAN_FPS;
+    return plan_shortest_due(&p->model->scales, D, state, target);
+}
+
+/* x = (1-t) straight line to the target + t noise, normalised. A timed planner counts from the line that it
+ * was told: there the straight line is 0. Keyframe 0 stays at the state: residual 0. */
 static void start_flow(planner *p, const float *state, const float *target, int D)
 {
     const float t = p->options.t_start;
+    const bool line = p->options.warm_start && !plan_model_timed(p->model);
     for (int k = 0; k < PLAN_K; k++)
         for (int d = 0; d < D; d++) {
+            int i = k * D + d;
             float straight =
-                (float)k / (PLAN_K - 1) * (target[d] - state[d]) / p->model->scales.residual_std[d];
-            p->x[k * D + d] = (1 - t) * (p->options.warm_start ? straight : 0) + t * p->noise[k * D + d];
+                (float)k / (PLAN_K - 1) * (target[d] - state[d]) / p->model->scales.residual_std[i];
+            p->x[i] = (1 - t) * (line && k > 0 ? straight : 0) + t * p->noise[i];
         }
+}
+
+/* Euler from t_start to 0. */
+static void run_flow(planner *p, int D)
+{
+    const int n = p->options.steps;
+    const float dt = p->options.t_start / (float)n;
+    for (int i = 0; i < n; i++) {
+        float t = p->options.t_start * (1 - (float)i / (float)n), next = t - dt;
+        float skip = flow_skip(t), gain = flow_gain(t);
+        infer_step(p->net, p->v, p->x, i);
+        for (int j = 0; j < PLAN_K * D; j++) p->x[j] -= dt * (skip * p->x[j] + gain * p->v[j]);
+        /* pinned: (1 - t_next) 0 + t_next noise, the path on which keyframe 0 was trained */
+        for (int d = 0; d < D; d++) p->x[d] = next * p->noise[d];
+    }
 }
 
 void planner_plan(planner *p, const float state[HRC_NQ], const float target[HRC_NQ],
                   float keyframes[PLAN_K][HRC_NQ])
 {
     const plan_scales *s = &p->model->scales;
-    const int D = plan_model_dims(p->model), n = p->options.steps;
-    float cond[2 * PLAN_D_MAX], scaled[2 * PLAN_D_MAX];
+    const int D = plan_model_dims(p->model), C = p->model->net.shape.cond;
+    const bool timed = plan_model_timed(p->model);
+    float cond[PLAN_COND_MAX], scaled[PLAN_COND_MAX];
     plan_frame frame = plan_frame_of(state);
     plan_encode(cond, D, &frame, state);
     plan_encode(cond + D, D, &frame, target);
-    for (int d = 0; d < 2 * D; d++) scaled[d] = (cond[d] - s->cond_mean[d]) / s->cond_std[d];
+    const float due = timed ? due_frames(p, cond, cond + D, D) : PLAN_H;
+    if (timed) cond[2 * D] = logf(due / PLAN_H);
+    for (int c = 0; c < C; c++) scaled[c] = (cond[c] - s->cond_mean[c]) / s->cond_std[c];
     start_flow(p, cond, cond + D, D);
     infer_begin(p->net, scaled);
-    const float dt = p->options.t_start / (float)n;
-    for (int i = 0; i < n; i++) {
-        infer_step(p->net, p->v, p->x, i);
-        for (int j = 0; j < PLAN_K * D; j++) p->x[j] -= dt * p->v[j];
-        /* pinned: (1 - t_next) 0 + t_next noise, the path on which keyframe 0 was trained */
-        float next = p->options.t_start * (1 - (float)(i + 1) / (float)n);
-        for (int d = 0; d < D; d++) p->x[d] = next * p->noise[d];
-    }
+    run_flow(p, D);
+    plan_baseline base = plan_baseline_of(timed, due);
     for (int k = 0; k < PLAN_K; k++) {
         float pose[PLAN_D_MAX];
-        for (int d = 0; d < D; d++) pose[d] = cond[d] + p->x[k * D + d] * s->residual_std[d];
+        for (int d = 0; d < D; d++)
+            pose[d] = cond[d] + base.way[k] * (cond[D + d] - cond[d]) +
+                      base.unit[k] * p->x[k * D + d] * s->residual_std[k * D + d];
         memcpy(keyframes[k], state, 3 * sizeof(float));
         plan_decode(keyframes[k], D, &frame, pose);
     }

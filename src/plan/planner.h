@@ -14,9 +14,13 @@ typedef struct {
     int steps;       /* Euler steps */
     float t_start;   /* where the warm start enters the flow: 1 is noise alone, 0 the straight line alone */
     bool warm_start; /* off: from noise at t = 1 (the paper's ablation) */
+    float noise;     /* size of the noise a plan starts from: 1 draws from the learned distribution, small
+                        values stay near its middle; 0: PLANNER_NOISE */
     uint64_t seed;
     pool *threads; /* borrowed; NULL: the caller's thread alone */
 } planner_options;
+
+#define PLANNER_NOISE 0.3f
 
 planner_options planner_defaults(void); /* float, 5 steps, 0.9, warm start, seed 0 */
 
@@ -25,6 +29,10 @@ typedef struct planner planner;
 hrc_status planner_create(planner **out, const plan_model *m, const planner_options *options, hrc_error *err);
 void planner_free(planner *p); /* NULL is fine */
 void planner_seed(planner *p, uint64_t seed);
+
+/* When the target is due, for planners that are told (others do not use it): seconds, within 0.2 .. 2. 0, as
+ * at first: 0.2 s, or longer where people need longer from the state to the target. */
+void planner_due(planner *p, float seconds);
 
 /* With D = 35 the plan has no root position: all keyframes keep the state's. The guard is not applied. */
 void planner_plan(planner *p, const float state[HRC_NQ], const float target[HRC_NQ],
