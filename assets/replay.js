@@ -134,6 +134,7 @@ class Replay {
         this.speed = 1;
         this.pose = new Float32Array(NQ);
         this.index = -1;
+        this.asleep = false; /* a page around it may close it: then it takes no keys */
         for (const name of ['play', 'step-back', 'step-on', 'speed', 'ghost', 'plan', 'follow', 'time', 'frame', 'items', 'note'])
             this[name.replace(/-(.)/, (_, c) => c.toUpperCase()) + 'Element'] = document.getElementById(name);
         this.timeline = new Timeline(document.getElementById('timeline'), t => this.seek(t));
@@ -247,14 +248,14 @@ class Replay {
             '-': () => this.changeSpeed(-1),
         };
         window.addEventListener('keydown', event => {
-            if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+            if (this.asleep || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
             if (event.target === this.speedElement && event.key !== ' ') return;
             event.preventDefault();
             keys[event.key](event);
         });
         /* Buttons would take the space key as a click of their own. */
         window.addEventListener('keyup', event => {
-            if (event.key === ' ') event.preventDefault();
+            if (event.key === ' ' && !this.asleep) event.preventDefault();
         });
     }
 

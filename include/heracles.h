@@ -210,7 +210,7 @@ typedef struct {
     double plan_age_s;            /* since its keyframe 0 */
     hrc_frame window[HRC_WINDOW]; /* what the tracker was given */
     double gap_rad;               /* joints of the robot against the reference, L2 over 29 */
-    double rewrite_rad; /* joints of the window's first frame against the reference's own, likewise */
+    double rewrite_rad; /* joints of the window against the reference's own, likewise, mean over its frames */
     const float *token; /* (ntoken) of the tracker; valid until the next hrc_control */
     int ntoken;
     int64_t plans, verdicts[HRC_VERDICTS]; /* counted since create or reset */

@@ -141,7 +141,36 @@ static void test_methods(void)
            says("--planner is off"));
 }
 
+/* The report in a browser: its parts are there, a click plays a rollout, nothing is said on the console. */
+static void test_report(void)
+{
+    if (test_shell(NULL, 0, "command -v chromium") != 0) SKIP("chromium is not installed");
+    small_tracker("t.safetensors", "reference");
+    small_planner("p.safetensors", 38);
+    ENSURE(
+        shell(
+            "cp motions/wave.safetensors $T/'<b>mine.safetensors'\n"
+            "$HERACLES eval $T/'<b>mine.safetensors' motions/floor.safetensors --limit 1 --method "
+            "pd,heracles --tracker $T/t.safetensors --planner $T/p.safetensors -o $T/report.html --quiet") ==
+        0);
+    ENSURE(
+        shell("cat >> $T/report.html <<'END'\n<script>\n"
+              "const count = what => document.querySelectorAll(what).length;\n"
+              "const seen = [count('#summary tbody tr'), count('#bars svg'), count('#planner circle') > 20,\n"
+              "    count('#tokens canvas'), count('#rollouts td button'), overlay.hidden];\n"
+              "document.querySelector('#rollouts [data-item=\"2\"]').click();\n"
+              "seen.push(overlay.hidden, replay.index, replay.playing);\n"
+              "setTimeout(() => { seen.push(replay.t > 0);\n"
+              "    window.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}));\n"
+              "    seen.push(overlay.hidden, replay.playing); document.title = seen.join(' '); }, 1200);\n"
+              "</script>\nEND\n"
+              "tools/browser \"file://$T/report.html\" --dump-dom > $T/dom 2>&1\n"
+              "grep -m1 -o '<title>[^<]*' $T/dom; grep console: $T/dom || true") == 0);
+    if (strcmp(shell_output, "<title>8 6 true 1 4 true false 2 true true true false\n"))
+        test_fail(__FILE__, __LINE__, "%s", shell_output);
+}
+
 TEST_TABLE({"eval.interface", test_interface}, {"eval.what_it_measures", test_what_it_measures},
            {"eval.same_bits", test_same_bits}, {"eval.requirements", test_requirements},
-           {"eval.refusals", test_refusals}, {"eval.methods", test_methods},
+           {"eval.refusals", test_refusals}, {"eval.methods", test_methods}, {"eval.report", test_report},
            {"eval.own_suite", test_own_suite})

@@ -10,6 +10,9 @@
 #include "cli/commands.h"
 #include "cli/eval.h"
 #include "eval/builtin.h"
+#include "eval/report.h"
+
+#define TOKEN_POINTS 2000
 
 /* ---- What is asked ---- */
 
@@ -88,7 +91,7 @@ static hrc_status measure(eval_session *s, hrc_error *err)
     progress bar = progress_begin(s->a, "evaluating");
     const evaluate_options options = {.cfg = &s->a->cfg,
                                       .threads = threads,
-                                      .record = folder != NULL,
+                                      .record = folder || arg(s->a, "out"),
                                       .folder = folder,
                                       .progress = show,
                                       .stop = cli_interrupted,
@@ -116,12 +119,38 @@ static hrc_status write_csv(const eval_session *s, hrc_error *err)
     return status;
 }
 
+static hrc_status write_report(const eval_session *s, hrc_error *err)
+{
+    const args *a = s->a;
+    const char *path = arg(a, "out"), *name = arg(a, "suite") ? arg(a, "suite") : "motions";
+    const hrc_model *tracker = NULL;
+    codebook tokens = {0};
+    size_t bytes = 0;
+    if (!path) return HRC_OK;
+    for (int m = 0; m < s->methods.n && !tracker; m++) tracker = s->methods.list[m].tracker;
+    if (tracker) TRY(codebook_make(&tokens, tracker, s->list.courses, s->list.n, TOKEN_POINTS, err));
+    const report r = {.title = name,
+                      .suite = name,
+                      .seed = a->seed,
+                      .methods = s->methods.list,
+                      .tracker_paths = s->methods.tracker_path,
+                      .planner_paths = s->methods.planner_path,
+                      .courses = s->list.courses,
+                      .results = &s->results,
+                      .tokens = tracker ? &tokens : NULL};
+    hrc_status status = report_write(path, &r, &bytes, err);
+    codebook_free(&tokens);
+    if (status == HRC_OK) cli_note(a, "%s: %.1f MB; open it in a browser", path, 1e-6 * (double)bytes);
+    return status;
+}
+
 static int evaluate_all(eval_session *s, const course_options *o, const requirement *need)
 {
     hrc_error err;
     hrc_status status = load_courses(s, o, &err);
     if (status == HRC_OK) status = measure(s, &err);
     if (status == HRC_OK) status = write_csv(s, &err);
+    if (status == HRC_OK) status = write_report(s, &err);
     if (status == HRC_EINTERRUPTED) {
         cli_note(s->a, "interrupted; the same command goes on from what %s holds", arg(s->a, "keep"));
         return EXIT_INTERRUPTED;
@@ -163,6 +192,7 @@ static const option OPTIONS[] = {
     {"hold", "SECONDS", NULL, "hold every pose of the references for as long (discretized references)"},
     {"limit", "SECONDS", "20", "longest rollout"},
     {"keep", "FOLDER", NULL, "keep finished rollouts; the same command then goes on where it was stopped"},
+    {"out", "FILE", NULL, "the report (-o): one HTML page with tables, plots and replays"},
     {"csv", "FILE", NULL, "one line for each rollout"},
     {"require", "FIGURE=X", NULL, "exit 3 when the mean misses it: cr=0.9, joint_rad=1.2, ..."},
     {0},

@@ -13,6 +13,9 @@
     EMBED(three_js, "three.min.js")
     EMBED(viewer_js, "viewer.js")
     EMBED(replay_js, "replay.js")
+    EMBED(report_html, "report.html")
+    EMBED(report_css, "report.css")
+    EMBED(report_js, "report.js")
     EMBED(plot_html, "plot.html")
     EMBED(plot_js, "plot.js")
 

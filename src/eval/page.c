@@ -174,7 +174,7 @@ static json_t *item_json(const page_item *item)
     return out;
 }
 
-static hrc_status data_text(char **out, const page_item *items, int n, hrc_error *err)
+hrc_status page_json(json_t **out, const page_item *items, int n, hrc_error *err)
 {
     json_t *list = json_array();
     hrc_status status = HRC_OK;
@@ -184,10 +184,9 @@ static hrc_status data_text(char **out, const page_item *items, int n, hrc_error
             status = fail(err, HRC_EINVAL,
                           "page item %d: out of memory, or its name or an event is not UTF-8 text", i);
     }
-    json_t *data = json_pack("{s:o, s:o}", "robot", robot_json(), "items", list);
-    *out = status == HRC_OK ? html_script_text(data) : NULL;
-    json_decref(data);
+    *out = json_pack("{s:o, s:o}", "robot", robot_json(), "items", list);
     if (status == HRC_OK && !*out) status = fail(err, HRC_ENOMEM, "page: out of memory");
+    if (status < 0) json_decref(*out);
     return status;
 }
 
@@ -195,8 +194,11 @@ static hrc_status data_text(char **out, const page_item *items, int n, hrc_error
 
 hrc_status page_write(const char *path, const page_item *items, int n, size_t *bytes, hrc_error *err)
 {
-    char *data;
-    TRY(data_text(&data, items, n, err));
+    json_t *json;
+    TRY(page_json(&json, items, n, err));
+    char *data = html_script_text(json);
+    json_decref(json);
+    if (!data) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
     const html_filling fillings[] = {
         {"@viewer.css@", EMBEDDED(viewer_css)}, {"@data@", {data, strlen(data)}},
         {"@three.min.js@", EMBEDDED(three_js)}, {"@viewer.js@", EMBEDDED(viewer_js)},

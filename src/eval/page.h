@@ -2,6 +2,7 @@
 #ifndef HRC_EVAL_PAGE_H
 #define HRC_EVAL_PAGE_H
 
+#include "base/json.h"
 #include "eval/rollout.h"
 
 /* Everything is borrowed. */
@@ -19,6 +20,9 @@ typedef struct {
 } page_item;
 
 page_item page_item_of(const rollout *r);
+
+/* The robot and the items, as the viewer wants them: {"robot", "items"}. The caller frees it. */
+hrc_status page_json(json_t **out, const page_item *items, int n, hrc_error *err);
 
 hrc_status page_write(const char *path, const page_item *items, int n, size_t *bytes, hrc_error *err);
 

@@ -226,16 +226,20 @@ static double joint_distance(const float *a, const float *b)
 static void describe(hrc_controller *c, const float qpos[HRC_NQ])
 {
     hrc_report *r = &c->report;
-    hrc_frame ahead;
+    const int lead = hrc_tracker_lead(c->track);
     r->frame = c->reference.frame;
     r->frames = c->reference.motion.n;
     r->waiting = c->reference.waiting;
     r->planned = c->use_planner && c->have_plan;
     r->plan_age_s = (double)c->age / HRC_RATE_HZ;
     follow_frame(&c->reference, 0, &r->reference);
-    follow_frame(&c->reference, hrc_tracker_lead(c->track), &ahead);
     r->gap_rad = joint_distance(qpos, r->reference.qpos);
-    r->rewrite_rad = joint_distance(r->window[0].qpos, ahead.qpos);
+    r->rewrite_rad = 0;
+    for (int i = 0; i < HRC_WINDOW && r->planned; i++) {
+        hrc_frame ahead;
+        follow_frame(&c->reference, lead + i, &ahead);
+        r->rewrite_rad += joint_distance(r->window[i].qpos, ahead.qpos) / HRC_WINDOW;
+    }
     r->token = tracker_token_of(c->track, &r->ntoken);
     r->step++;
 }

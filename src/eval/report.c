@@ -1,0 +1,234 @@
+#include "eval/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "eval/builtin.h"
+#include "eval/embed.h"
+#include "eval/html.h"
+#include "eval/page.h"
+#include "eval/paper.h"
+
+#define STRIDE 2 /* replays at 25 Hz: half the bytes, and pages interpolate */
+#define MAX_CATEGORIES 64
+#define IDENTITY_POINTS 1500
+
+/* ---- Tables ---- */
+
+static json_t *numbers(const figures *f)
+{
+    json_t *out = json_array();
+    for (int i = 0; i < FIGURE_COUNT; i++) json_array_append_new(out, json_number(figure_of(f, i)));
+    return out;
+}
+
+static json_t *summary_json(const summary *s)
+{
+    return json_pack("{s:i, s:o, s:o, s:o}", "n", s->n, "mean", numbers(&s->mean), "low", numbers(&s->low),
+                     "high", numbers(&s->high));
+}
+
+static json_t *endurance_json(const report *r, int m)
+{
+    endurance e;
+    endurance_of(&e, r->results, m, r->courses, NULL);
+    if (!e.n) return json_null();
+    json_t *largest[2] = {json_array(), json_array()};
+    for (int k = 0; k < 2; k++)
+        for (int d = 0; d < BUILTIN_DIRECTIONS; d++)
+            json_array_append_new(largest[k], json_number(e.largest[k][d]));
+    return json_pack("{s:i, s:f, s:f, s:o, s:o}", "n", e.n, "survived", e.survived, "recovered", e.recovered,
+                     "push", largest[DISTURB_PUSH], "punch", largest[DISTURB_PUNCH]);
+}
+
+static json_t *plans_json(const report *r, int m)
+{
+    int64_t plans = 0, verdicts[HRC_VERDICTS] = {0};
+    double ms = 0;
+    json_t *counts = json_object();
+    for (int i = 0; i < r->results->ncourses; i++) {
+        const course_result *c = &outcome_of(r->results, m, i)->result;
+        plans += c->plans;
+        ms += c->plan_ms * (double)c->plans;
+        for (int v = 0; v < HRC_VERDICTS; v++) verdicts[v] += c->verdicts[v];
+    }
+    for (int v = 0; v < HRC_VERDICTS; v++)
+        json_object_set_new(counts, hrc_verdict_name((hrc_verdict)v), json_integer(verdicts[v]));
+    return json_pack("{s:I, s:f, s:o}", "made", (json_int_t)plans, "ms", plans ? ms / (double)plans : 0,
+                     "verdicts", counts);
+}
+
+/* Of frames with a plan: how far the robot is from the reference, how far the plan is. Evenly thinned. */
+static json_t *identity_json(const report *r, int m)
+{
+    int64_t frames = 0, seen = 0;
+    json_t *points = json_array();
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < r->results->ncourses; i++) {
+            const rollout *o = &outcome_of(r->results, m, i)->record;
+            for (int k = 0; o->signals && k < o->n; k++) {
+                const float *s = o->signals + (size_t)k * SIGNALS;
+                if (!(s[SIGNAL_PLANNED] > 0)) continue;
+                if (pass == 0)
+                    frames++;
+                else if (seen++ % (frames / IDENTITY_POINTS + 1) == 0)
+                    json_array_append_new(
+                        points, json_pack("[f, f]", (double)s[SIGNAL_GAP], (double)s[SIGNAL_REWRITE]));
+            }
+        }
+    return points;
+}
+
+static json_t *method_json(const report *r, int m)
+{
+    const method *row = &r->methods[m];
+    const char *categories[MAX_CATEGORIES];
+    summary s;
+    json_t *parts = json_object();
+    summarise(&s, r->results, m, r->courses, NULL);
+    json_t *all = summary_json(&s);
+    int n = categories_of(categories, MAX_CATEGORIES, r->courses, r->results->ncourses);
+    for (int c = 0; c < n; c++) {
+        summarise(&s, r->results, m, r->courses, categories[c]);
+        json_object_set_new(parts, categories[c], summary_json(&s));
+    }
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", row->name, "tracker",
+                     r->tracker_paths[m], "planner", r->planner_paths[m], "trackerTrained",
+                     row->tracker ? hrc_model_trained(row->tracker) : "", "plannerTrained",
+                     row->planner ? hrc_model_trained(row->planner) : "", "all", all, "categories", parts,
+                     "plans", plans_json(r, m), "endurance", endurance_json(r, m), "identity",
+                     identity_json(r, m));
+}
+
+static json_t *paper_json(const char *name)
+{
+    const paper_row *rows;
+    json_t *out = json_array();
+    for (int i = 0, n = paper_rows(&rows, name); i < n; i++)
+        json_array_append_new(out, json_pack("{s:s, s:[f, f, f, f, f]}", "name", rows[i].method, "mean",
+                                             rows[i].cr, rows[i].joint_rad, rows[i].height_m, rows[i].ori_rad,
+                                             rows[i].linvel_mps));
+    return out;
+}
+
+static json_t *figures_json(void)
+{
+    json_t *out = json_array();
+    for (int f = 0; f < FIGURE_COUNT; f++)
+        json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:b}", "name", FIGURE[f].name, "heading",
+                                             FIGURE[f].heading, "unit", FIGURE[f].unit, "more",
+                                             FIGURE[f].more_is_better));
+    return out;
+}
+
+/* The figures of a rollout stand beside the number of its replay: methods one after the other. */
+static json_t *courses_json(const report *r)
+{
+    json_t *out = json_array();
+    const int n = r->results->ncourses;
+    for (int i = 0; i < n; i++) {
+        json_t *rows = json_array();
+        for (int m = 0; m < r->results->nmethods; m++)
+            json_array_append_new(rows, json_pack("{s:i, s:o}", "item", m * n + i, "figures",
+                                                  numbers(&outcome_of(r->results, m, i)->result.figures)));
+        json_array_append_new(out, json_pack("{s:s, s:s, s:f, s:o}", "name", r->courses[i].name, "category",
+                                             r->courses[i].category, "seconds",
+                                             (double)r->courses[i].frames / HRC_RATE_HZ, "rows", rows));
+    }
+    return out;
+}
+
+static json_t *tokens_json(const report *r)
+{
+    const codebook *b = r->tokens;
+    if (!b) return json_null();
+    json_t *points = json_array();
+    for (int i = 0; i < b->n; i++)
+        json_array_append_new(points, json_pack("[f, f, f, s]", (double)b->xyz[i][0], (double)b->xyz[i][1],
+                                                (double)b->xyz[i][2], r->courses[b->course[i]].category));
+    return json_pack("{s:o, s:[f, f, f], s:f, s:f, s:f, s:f, s:f}", "points", points, "explained",
+                     b->explained[0], b->explained[1], b->explained[2], "purity", b->purity, "chance",
+                     b->chance, "used", b->used, "entropy", b->entropy, "saturated", b->saturated);
+}
+
+static json_t *report_json(const report *r)
+{
+    json_t *methods = json_array();
+    for (int m = 0; m < r->results->nmethods; m++) json_array_append_new(methods, method_json(r, m));
+    return json_pack("{s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "title", r->title, "suite", r->suite,
+                     "seed", (json_int_t)r->seed, "version", hrc_version(), "figures", figures_json(),
+                     "methods", methods, "paper", paper_json(r->suite), "courses", courses_json(r), "tokens",
+                     tokens_json(r));
+}
+
+/* ---- Replays, thinned ---- */
+
+static float *thin(arena *memory, const float *rows, int n, int width)
+{
+    const int kept = (n + STRIDE - 1) / STRIDE;
+    float *out = rows ? ARENA_NEW(memory, float, (size_t)kept *(size_t)width) : NULL;
+    for (int i = 0; out && i < kept; i++)
+        memcpy(out + (size_t)i * (size_t)width, rows + (size_t)i * STRIDE * (size_t)width,
+               sizeof *out * (size_t)width);
+    return out;
+}
+
+static hrc_status make_items(page_item *items, arena *memory, const report *r, hrc_error *err)
+{
+    for (int k = 0; k < r->results->nmethods * r->results->ncourses; k++) {
+        const rollout *o = &r->results->outcomes[k].record;
+        const char *name = r->methods[k / r->results->ncourses].name;
+        char *title = arena_alloc(memory, strlen(o->name) + strlen(name) + 4, 1);
+        if (!title) return fail(err, HRC_ENOMEM, "report: out of memory");
+        strcat(strcat(strcpy(title, o->name), " - "), name);
+        items[k] = page_item_of(o);
+        items[k].name = title;
+        items[k].fps = o->fps / STRIDE;
+        items[k].n = items[k].nref = (o->n + STRIDE - 1) / STRIDE;
+        items[k].qpos = thin(memory, o->qpos, o->n, HRC_NQ);
+        items[k].ref = thin(memory, o->ref, o->n, HRC_NQ);
+        items[k].signals = thin(memory, o->signals, o->n, SIGNALS);
+        items[k].plan = NULL;
+        if (!items[k].qpos || !items[k].ref || !items[k].signals)
+            return fail(err, HRC_ENOMEM, "report: out of memory for %d rollouts", k);
+    }
+    return HRC_OK;
+}
+
+/* ---- The page ---- */
+
+static hrc_status write_page(const char *path, const json_t *data, size_t *bytes, hrc_error *err)
+{
+    char *script = html_script_text(data);
+    if (!script) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    const html_filling fillings[] = {
+        {"@viewer.css@", EMBEDDED(viewer_css)}, {"@report.css@", EMBEDDED(report_css)},
+        {"@data@", {script, strlen(script)}},   {"@three.min.js@", EMBEDDED(three_js)},
+        {"@viewer.js@", EMBEDDED(viewer_js)},   {"@replay.js@", EMBEDDED(replay_js)},
+        {"@report.js@", EMBEDDED(report_js)},
+    };
+    const file_piece page = EMBEDDED(report_html);
+    hrc_status status = html_write(path, page, fillings, COUNT(fillings), bytes, err);
+    free(script);
+    return status;
+}
+
+hrc_status report_write(const char *path, const report *r, size_t *bytes, hrc_error *err)
+{
+    const int n = r->results->nmethods * r->results->ncourses;
+    arena memory = {0};
+    json_t *data = NULL;
+    page_item *items = ARENA_NEW(&memory, page_item, n);
+    hrc_status status =
+        items ? make_items(items, &memory, r, err) : fail(err, HRC_ENOMEM, "report: out of memory");
+    if (status == HRC_OK) status = page_json(&data, items, n, err);
+    arena_free(&memory);
+    TRY(status);
+    if (json_object_set_new(data, "report", report_json(r)) < 0)
+        status = fail(err, HRC_EINVAL, "%s: a name is not UTF-8 text", path);
+    if (status == HRC_OK) status = write_page(path, data, bytes, err);
+    json_decref(data);
+    return status;
+}
