@@ -36,7 +36,7 @@ help:
 	@echo "make demo | test | all | install | asan | tsan | fuzz | bench | format | clean"
 
 demo: all
-	$(BUILD)/heracles demo motions/floor.safetensors motions/wave.safetensors -o demo.html
+	$(BUILD)/heracles demo -o demo.html
 
 test: $(BUILD)/.packages-test
 	@$(MAKE) --no-print-directory all $(BUILD)/test/run

@@ -1,95 +1,196 @@
-/* heracles demo: motions played in the simulator, figures on the terminal, a page to look at. */
+/* heracles demo: what the trained controller can do, with the planner off and on; figures on the terminal, a
+ * page to look at. Without trained models: plain PD tracking, so that there is something to see. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/commands.h"
+#include "cli/models.h"
+#include "eval/builtin.h"
 #include "eval/page.h"
-#include "eval/pd.h"
+#include "motion/shipped.h"
+#include "track/library.h"
+
+#define ACT_S 12.0
 
 typedef struct {
-    rollout run;
-    pd_result result;
-} performance;
+    const args *a;
+    models models;
+    method methods[2];
+    int nmethods;
+    course_list list;
+    evaluation results;
+} show;
 
-static hrc_status play_file(performance *p, sim *s, const char *path, hrc_error *err)
+/* ---- The programme ---- */
+
+static void push(course *c, double t_s, double ahead, double left)
 {
-    clip original, c;
-    TRY(clip_load(&original, path, NULL, NULL, err));
-    hrc_status status = clip_resample(&c, &original, 1 / sim_period(s), err);
-    clip_free(&original);
-    TRY(status);
-    status = pd_play(&p->run, &p->result, s, &c, err);
-    clip_free(&c);
-    return status;
+    if (c->ndisturb < COURSE_MAX_DISTURBANCES)
+        c->disturb[c->ndisturb++] =
+            (disturbance){.kind = DISTURB_PUSH, .t_s = t_s, .xyz = {ahead, left, 0}, .link = G1_TORSO};
 }
 
-static json_t *result_json(const performance *p)
+static hrc_status add_acts(course_list *list, hrc_error *err)
 {
-    return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "name", p->run.name, "seconds",
-                     (p->run.n - 1) / p->run.fps, "joint_rad", p->result.joint_rad, "height_m",
-                     p->result.height_m, "ori_rad", p->result.tilt_rad, "held_s", p->result.upright_s);
+    course *knocked;
+    TRY(courses_add_shipped(list, "09_12", "walk, pushed twice", ACT_S, err));
+    push(&list->courses[0], 4, 0, 0.6);
+    push(&list->courses[0], 8, -0.6, 0);
+    TRY(courses_add_stand(list, "knocked over", ACT_S, &knocked, err));
+    push(knocked, 1, -3, 0);
+    return courses_add_shipped(list, "05_04", "dance", ACT_S, err);
 }
 
-static int report(const args *a, const performance *played, const char *path)
+static hrc_status load_acts(show *s, hrc_error *err)
 {
-    if (a->json) {
-        json_t *list = json_array();
-        for (int i = 0; i < a->n; i++) json_array_append_new(list, result_json(&played[i]));
-        return cli_json(json_pack("{s:s, s:o}", "page", path, "motions", list));
-    }
-    printf("Plain PD tracking, no balance controller:\n");
-    printf("  %-16s %8s %12s %10s %10s %10s\n", "motion", "length", "held for", "joints", "height", "tilt");
-    for (int i = 0; i < a->n; i++) {
-        const performance *p = &played[i];
-        printf("  %-16s %6.1f s %10.1f s %6.2f rad %8.2f m %6.2f rad\n", p->run.name,
-               (p->run.n - 1) / p->run.fps, p->result.upright_s, p->result.joint_rad, p->result.height_m,
-               p->result.tilt_rad);
-    }
-    printf("Open %s in a browser to watch; the ghost is the reference.\n", path);
-    return EXIT_DONE;
+    static const char *const PLAIN[] = {"motions/floor.safetensors", "motions/wave.safetensors"};
+    const course_options o = {.limit_s = 60, .starts = 1};
+    char found[2][4096];
+    const char *paths[2] = {found[0], found[1]};
+    if (s->a->n) return courses_of_motions(&s->list, s->a->operands, s->a->n, &o, err);
+    if (s->methods[0].tracker) return add_acts(&s->list, err);
+    for (int i = 0; i < 2; i++) shipped_path(found[i], sizeof found[i], PLAIN[i]);
+    return courses_of_motions(&s->list, paths, 2, &o, err);
 }
 
-static hrc_status perform(const args *a, performance *played, page_item *items, const char *path,
-                          hrc_error *err)
+/* Trained models where there are some. Models that were asked for by name must be there. */
+static hrc_status choose_methods(show *s, hrc_error *err)
 {
-    pool *threads = NULL;
-    sim *s = NULL;
-    hrc_status status = pool_create(&threads, 1, err);
-    if (status == HRC_OK) status = sim_create(&s, &a->cfg, threads, err);
-    for (int i = 0; i < a->n && status == HRC_OK; i++) {
-        cli_note(a, "playing %s", a->operands[i]);
-        status = play_file(&played[i], s, a->operands[i], err);
-        if (status == HRC_OK) items[i] = page_item_of(&played[i].run);
+    const args *a = s->a;
+    char path[4096];
+    const hrc_options options = control_options(&a->cfg, a->seed);
+    const bool planner =
+        strcmp(arg(a, "planner"), "on") || shipped_path(path, sizeof path, "models/planner.safetensors");
+    if (!arg_given(a, "tracker") && !shipped_path(path, sizeof path, arg(a, "tracker"))) {
+        cli_note(a, "there is no %s: plain PD tracking, nobody looks after the balance", arg(a, "tracker"));
+        s->methods[s->nmethods++] = (method){.name = "plain PD", .options = options};
+        return HRC_OK;
     }
-    sim_free(s);
+    TRY(models_load(&s->models, a, planner, err));
+    s->methods[s->nmethods++] = (method){"planner off", s->models.tracker, NULL, options};
+    if (s->models.planner)
+        s->methods[s->nmethods++] = (method){"planner on", s->models.tracker, s->models.planner, options};
+    return HRC_OK;
+}
+
+static void show_progress(void *ctx, double fraction)
+{
+    progress_show(ctx, fraction, "");
+}
+
+static hrc_status play(show *s, hrc_error *err)
+{
+    pool *threads;
+    TRY(pool_create(&threads, s->a->threads, err));
+    progress bar = progress_begin(s->a, "playing");
+    const evaluate_options o = {.cfg = &s->a->cfg,
+                                .threads = threads,
+                                .record = true,
+                                .plans = true,
+                                .progress = show_progress,
+                                .ctx = &bar};
+    hrc_status status = evaluate(&s->results, s->methods, s->nmethods, s->list.courses, s->list.n, &o, err);
+    progress_end(&bar);
     pool_free(threads);
-    if (status == HRC_OK) status = page_write(path, items, a->n, NULL, err);
     return status;
+}
+
+/* ---- What there is to see ---- */
+
+static hrc_status write_page(const show *s, hrc_error *err)
+{
+    const int n = s->nmethods * s->list.n;
+    page_item *items = calloc((size_t)n, sizeof *items);
+    char(*names)[160] = calloc((size_t)n, sizeof *names);
+    if (!items || !names) abort();
+    for (int i = 0; i < n; i++) { /* the methods of an act side by side */
+        const int m = i % s->nmethods, c = i / s->nmethods;
+        items[i] = page_item_of(&outcome_of(&s->results, m, c)->record);
+        snprintf(names[i], sizeof names[i], "%.100s, %s", s->list.courses[c].name, s->methods[m].name);
+        items[i].name = names[i];
+    }
+    hrc_status status = page_write(arg(s->a, "out"), items, n, NULL, err);
+    free(items);
+    free(names);
+    return status;
+}
+
+static double held_s(const show *s, int m, int c)
+{
+    const course_result *r = &outcome_of(&s->results, m, c)->result;
+    return r->figures.progress * r->frames / HRC_RATE_HZ;
+}
+
+static json_t *act_json(const show *s, int m, int c)
+{
+    const course_result *r = &outcome_of(&s->results, m, c)->result;
+    json_t *out = json_pack("{s:s, s:f, s:f}", "name", s->list.courses[c].name, "seconds",
+                            (double)r->frames / HRC_RATE_HZ, "held_s", held_s(s, m, c));
+    for (int f = 0; f < FIGURE_COUNT; f++)
+        json_object_set_new(out, FIGURE[f].name, json_number(figure_of(&r->figures, f)));
+    return out;
+}
+
+static int print_json(const show *s)
+{
+    json_t *methods = json_array();
+    for (int m = 0; m < s->nmethods; m++) {
+        json_t *acts = json_array();
+        for (int c = 0; c < s->list.n; c++) json_array_append_new(acts, act_json(s, m, c));
+        json_array_append_new(methods, json_pack("{s:s, s:o}", "name", s->methods[m].name, "motions", acts));
+    }
+    return cli_json(json_pack("{s:s, s:o}", "page", arg(s->a, "out"), "methods", methods));
+}
+
+static int print_text(const show *s)
+{
+    printf("  %-20s %-12s %8s %10s %8s %8s %8s %8s\n", "motion", "", "length", "held for", "complete",
+           "joints", "height", "tilt");
+    for (int c = 0; c < s->list.n; c++)
+        for (int m = 0; m < s->nmethods; m++) {
+            const course_result *r = &outcome_of(&s->results, m, c)->result;
+            printf("  %-20.20s %-12s %6.1f s %8.1f s %6.1f %% %4.2f rad %6.3f m %4.2f rad\n",
+                   m ? "" : s->list.courses[c].name, s->methods[m].name, (double)r->frames / HRC_RATE_HZ,
+                   held_s(s, m, c), 100 * r->figures.cr, r->figures.joint_rad, r->figures.height_m,
+                   r->figures.ori_rad);
+        }
+    printf("Open %s in a browser to watch; the blue ghost is the reference.\n", arg(s->a, "out"));
+    return EXIT_DONE;
 }
 
 static int run_demo(const args *a)
 {
-    const char *path = arg(a, "out");
     hrc_error err;
-    performance *played = calloc((size_t)a->n, sizeof *played);
-    page_item *items = calloc((size_t)a->n, sizeof *items);
-    if (!played || !items) abort();
-    int code = perform(a, played, items, path, &err) < 0 ? cli_fail(&err) : report(a, played, path);
-    for (int i = 0; i < a->n; i++) rollout_free(&played[i].run);
-    free(played);
-    free(items);
+    show *s = calloc(1, sizeof *s);
+    if (!s) abort();
+    s->a = a;
+    hrc_status status = choose_methods(s, &err);
+    if (status == HRC_OK) status = load_acts(s, &err);
+    if (status == HRC_OK) status = play(s, &err);
+    if (status == HRC_OK) status = write_page(s, &err);
+    int code = status < 0 ? cli_fail(&err) : a->json ? print_json(s) : print_text(s);
+    evaluation_free(&s->results);
+    courses_free(&s->list);
+    models_free(&s->models);
+    free(s);
     return code;
 }
 
-static const option OPTIONS[] = {{"out", "FILE", "demo.html", "the page to write"}, {0}};
+static const option OPTIONS[] = {
+    OPTION_TRACKER,
+    OPTION_PLANNER,
+    {"out", "FILE", "demo.html", "the page to write"},
+    {0},
+};
 
 const command CMD_DEMO = {
     .name = "demo",
-    .operands = "FILE...",
-    .summary = "play motions in the simulator under plain PD tracking, write a page",
-    .example = "heracles demo motions/wave.safetensors motions/floor.safetensors -o demo.html",
+    .operands = "[MOTION...]",
+    .summary = "walk and be pushed, be knocked over, dance: planner off and on, a page",
+    .details = "With motions: those instead. Without trained models: plain PD tracking.",
+    .example = "heracles demo -o demo.html",
     .options = OPTIONS,
-    .min_operands = 1,
     .max_operands = -1,
     .run = run_demo,
 };

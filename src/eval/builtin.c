@@ -57,6 +57,15 @@ static hrc_status add_hit(course_list *list, disturb_kind kind, double strength,
     return HRC_OK;
 }
 
+hrc_status courses_add_stand(course_list *list, const char *name, double seconds, course **out,
+                             hrc_error *err)
+{
+    clip c;
+    TRY(stand(&c, seconds, 0, err));
+    TRY(courses_grow(list, out, err));
+    return course_create(*out, name, "stand", &c, true, 0, seconds, err);
+}
+
 static hrc_status add_disturb(course_list *list, hrc_error *err)
 {
     for (int kind = 0; kind < 2; kind++)

@@ -13,6 +13,10 @@
 bool builtin_suite(const char *name);
 hrc_status courses_builtin(course_list *out, const char *name, const config *cfg, hrc_error *err);
 
+/* The default stance for some seconds. */
+hrc_status courses_add_stand(course_list *list, const char *name, double seconds, course **out,
+                             hrc_error *err);
+
 /* What a method stood. */
 #define RECOVERY_S 5.0 /* to stand again */
 

@@ -204,7 +204,7 @@ static hrc_status run(running *r, hrc_error *err)
 hrc_status course_run(const course *t, const course_means *means, course_result *out, rollout *record_to,
                       hrc_error *err)
 {
-    const int arrays = ROLLOUT_REF | ROLLOUT_SIGNALS;
+    const int arrays = ROLLOUT_REF | ROLLOUT_SIGNALS | (means->plans ? ROLLOUT_PLAN : 0);
     running r = {.t = t, .m = means, .record = record_to, .out = out};
     *out = (course_result){.stands_s = -1};
     if (record_to)

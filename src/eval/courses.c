@@ -97,6 +97,26 @@ hrc_status courses_of_suite(course_list *out, const char *name, const char *corp
     return status;
 }
 
+hrc_status courses_add_shipped(course_list *list, const char *clip_name, const char *name, double limit_s,
+                               hrc_error *err)
+{
+    corpus c;
+    clip motion;
+    course *added = NULL;
+    TRY(open_corpus(&c, NULL, err));
+    const int i = corpus_find(&c, clip_name);
+    hrc_status status = i < 0 ? fail(err, HRC_EINVAL, "%s: there is no clip \"%s\"", c.file.path, clip_name)
+                              : corpus_clip(&c, i, &motion, err);
+    if (status == HRC_OK) {
+        status = courses_grow(list, &added, err);
+        if (status == HRC_OK)
+            status = course_create(added, name, motion.category, &motion, false, 0, limit_s, err);
+        clip_free(&motion);
+    }
+    corpus_close(&c);
+    return status;
+}
+
 hrc_status courses_of_motions(course_list *out, const char *const *paths, int n,
                               const course_options *options, hrc_error *err)
 {

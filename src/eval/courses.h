@@ -22,6 +22,9 @@ hrc_status courses_of_suite(course_list *out, const char *suite, const char *cor
                             const course_options *options, hrc_error *err);
 hrc_status courses_of_motions(course_list *out, const char *const *paths, int n,
                               const course_options *options, hrc_error *err);
+/* A clip of the shipped corpus, its first seconds. */
+hrc_status courses_add_shipped(course_list *list, const char *clip_name, const char *name, double limit_s,
+                               hrc_error *err);
 void courses_free(course_list *list);
 
 /* A zeroed place at the end of the list. */

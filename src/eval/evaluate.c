@@ -44,6 +44,7 @@ static hrc_status run_course(job *j, int m, const course *c, outcome *out, ticke
     const course_means means = {.physics = j->physics,
                                 .worker = clock->worker,
                                 .control = j->controls[clock->worker * j->e->nmethods + m],
+                                .plans = j->o->plans,
                                 .tick = tick,
                                 .ctx = clock};
     TRY(course_run(c, &means, &out->result, j->o->record ? &out->record : NULL, err));
