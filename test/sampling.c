@@ -72,6 +72,22 @@ static void test_formulas(void)
     bed_free(&b);
 }
 
+/* By failures: the bin of the failure counts 1, those before it 0. */
+static void test_failures(void)
+{
+    static bed b;
+    config cfg = config_default();
+    strcpy(cfg.sampling_measure, "failure");
+    bed_make(&b, &cfg);
+    sampling *s = &b.s;
+    for (int i = 0; i < 7; i++) s->difficulty[i] = 0.5;
+    sampling_ended(s, &(env_episode){0, 10, 110, 100, 0.6, END_HEIGHT});
+    sampling_ended(s, &(env_episode){1, 100, 120, 20, 0.6, END_CLIP});
+    const double want[7] = {0.45, 0.45, 0.55, 0.5, 0.5, 0.5, 0.45};
+    for (int i = 0; i < 7; i++) ENSURE_NEAR(s->difficulty[i], want[i], 1e-12);
+    bed_free(&b);
+}
+
 static void test_draws(void)
 {
     static bed b;
@@ -93,4 +109,5 @@ static void test_draws(void)
     bed_free(&b);
 }
 
-TEST_TABLE({"sampling.formulas", test_formulas}, {"sampling.draws", test_draws})
+TEST_TABLE({"sampling.formulas", test_formulas}, {"sampling.failures", test_failures},
+           {"sampling.draws", test_draws})

@@ -27,6 +27,7 @@ static hrc_status allocate(sampling *s, const references *refs, hrc_error *err)
 hrc_status sampling_create(sampling *s, const config *cfg, const references *refs, hrc_error *err)
 {
     *s = (sampling){.adaptive = strcmp(cfg->sampling_adaptive, "on") == 0,
+                    .by_failure = strcmp(cfg->sampling_measure, "failure") == 0,
                     .bin_frames = cfg->sampling_bin,
                     .kernel_bins = cfg->sampling_kernel_bins,
                     .rate = cfg->sampling_rate,
@@ -108,9 +109,11 @@ void sampling_ended(sampling *s, const env_episode *e)
     const int begin = s->first_bin[e->clip], end = s->first_bin[e->clip + 1] - 1;
     const int first = begin + e->first / s->bin_frames, at = begin + e->last / s->bin_frames;
     const double lost = end_is_failure(e->end) ? s->bin_frames : 0;
-    const double d = 1 - e->score * e->steps / (e->steps + lost);
-    for (int b = first; b <= at && b <= end; b++)
+    const double loose = 1 - e->score * e->steps / (e->steps + lost);
+    for (int b = first; b <= at && b <= end; b++) {
+        const double d = !s->by_failure ? loose : lost > 0 && b == (at < end ? at : end);
         s->difficulty[b] = s->rate * d + (1 - s->rate) * s->difficulty[b];
+    }
     s->episodes++;
 }
 

@@ -2,6 +2,8 @@
  *
  *   d      = 1 - mean score of an episode; a failure adds one bin of steps with score 0, so that failing
  *            early is harder than tracking loosely
+ *            (measure "score"); or 1 in the bin where it failed, 0 in those it came through ("failure"),
+ *            which tells hard bins from easy ones more sharply once most are tracked
  *   F_b   <- rate d + (1 - rate) F_b      for every bin the episode went through
  *   F^_b   = min(F_b, cap mean F)
  *   F~_b   = sum_i k_i F^_(b+i), k_i ~ kernel^i: a hard bin raises those before it; a clip's last bin repeats
@@ -19,7 +21,7 @@ typedef struct {
 
 typedef struct {
     arena memory;
-    bool adaptive;
+    bool adaptive, by_failure;
     int bin_frames, kernel_bins;
     double rate, cap, kernel, share;
     int64_t warmup, episodes; /* episodes: seen so far */

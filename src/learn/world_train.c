@@ -2,6 +2,7 @@
  * MuJoCo, some updates of the world model on what was kept, some updates of the policy on imagined rollouts
  * that start where the robot lately was. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,7 @@ static config environment_config(const config *cfg)
     c.env_end_effector = 10;
     c.env_start_noise = cfg->world_start_noise;
     c.sampling_adaptive_share = cfg->world_hard_share;
+    snprintf(c.sampling_measure, sizeof c.sampling_measure, "failure");
     return c;
 }
 
