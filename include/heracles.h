@@ -188,6 +188,7 @@ typedef struct {
     int look_ahead; /* frames from now to the planner's target: 10 */
     double leash_m; /* a reference that gets farther away on the floor is pulled along; 0: never. 0.5 */
     double wait_s;  /* longest wait for HRC_WAIT: 5 */
+    int when_lost;  /* plan only from when the robot is far off the reference until it is back: 0, always */
     int apart;      /* plans are made elsewhere, see hrc_plan_wanted: 0 */
 } hrc_options;
 

@@ -234,6 +234,29 @@ static void test_waits(void)
     scene_close(&s);
 }
 
+/* With when_lost the reference passes through until the robot is far off, and again once it is back. */
+static void test_when_lost(void)
+{
+    scene s;
+    hrc_error err;
+    hrc_target target;
+    hrc_options o = hrc_defaults();
+    o.when_lost = 1;
+    scene_open(&s, true, &o);
+    const hrc_report *r = hrc_controller_report(s.c);
+    const double lower[] = {0, 0.15, 0.3, 0.15, 0.05, 0.15}; /* m below the reference */
+    const int plans[] = {0, 0, 1, 1, 0, 0};
+    ENSURE_OK(hrc_follow(s.c, &s.m, 0, 0, &err));
+    for (int step = 0; step < 12; step++) {
+        hrc_state state = at_frame(&s, step);
+        state.qpos[2] -= lower[step / 2];
+        ENSURE_OK(hrc_control(s.c, &state, &target, &err));
+        ENSURE(r->planned == plans[step / 2]);
+    }
+    ENSURE(r->plans == 2);
+    scene_close(&s);
+}
+
 static void test_refusals(void)
 {
     scene s;
@@ -318,5 +341,5 @@ static void test_example(void)
 TEST_TABLE({"controller.passes_through", test_passes_through}, {"controller.placing", test_placing},
            {"controller.plans", test_plans}, {"controller.apart", test_apart},
            {"controller.beyond_the_plan", test_beyond_the_plan}, {"controller.waits", test_waits},
-           {"controller.refusals", test_refusals}, {"controller.no_allocation", test_no_allocation},
-           {"controller.example", test_example})
+           {"controller.when_lost", test_when_lost}, {"controller.refusals", test_refusals},
+           {"controller.no_allocation", test_no_allocation}, {"controller.example", test_example})

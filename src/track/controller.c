@@ -14,6 +14,7 @@ struct hrc_controller {
     hrc_tracker *track;
     hrc_planner *plan; /* NULL: none, or elsewhere */
     bool can_plan, use_planner;
+    bool lost; /* options.when_lost: the planner's turn */
     follower reference;
     bool have_plan; /* curve is a plan that passed the guard */
     int age;        /* control steps since it was made */
@@ -42,7 +43,8 @@ hrc_options control_options(const config *cfg, uint64_t seed)
                          .replan = cfg->control_replan,
                          .look_ahead = cfg->control_look_ahead,
                          .leash_m = cfg->control_leash,
-                         .wait_s = cfg->control_wait};
+                         .wait_s = cfg->control_wait,
+                         .when_lost = !strcmp(cfg->control_plan, "when-lost")};
 }
 
 static hrc_status check_options(const hrc_options *o, hrc_error *err)
@@ -92,7 +94,7 @@ void hrc_controller_reset(hrc_controller *c)
     hrc_tracker_reset(c->track);
     c->have_plan = false;
     c->asked = c->options.replan; /* due */
-    c->wanted = false;
+    c->wanted = c->lost = false;
     c->report = (hrc_report){0};
     for (int i = 0; i < HRC_JOINTS; i++) c->last[i] = G1_JOINT[i].q0;
 }
@@ -157,6 +159,19 @@ static void settle_reference(hrc_controller *c, const float qpos[HRC_NQ])
     if (c->options.leash_m > 0) follow_leash(f, qpos, (float)c->options.leash_m);
 }
 
+/* Whose turn it is: the planner's always, or from when the robot is lost until it is back. */
+static bool planners_turn(hrc_controller *c, const float qpos[HRC_NQ])
+{
+    if (!c->use_planner || !c->options.when_lost) return c->use_planner;
+    const bool before = c->lost;
+    c->lost = before ? !follow_reached(&c->reference, qpos) : follow_lost(&c->reference, qpos);
+    if (c->lost != before) {
+        c->have_plan = false;
+        c->asked = c->options.replan; /* at once */
+    }
+    return c->lost;
+}
+
 static hrc_status replan(hrc_controller *c, const hrc_state *now, hrc_error *err)
 {
     hrc_report *r = &c->report;
@@ -196,7 +211,7 @@ int hrc_plan_wanted(hrc_controller *c, hrc_plan_request *out)
 void hrc_plan_give(hrc_controller *c, int64_t step, const hrc_keyframes *plan)
 {
     hrc_report *r = &c->report;
-    c->have_plan = plan != NULL;
+    c->have_plan = plan && c->use_planner && (!c->options.when_lost || c->lost);
     if (!plan) return;
     c->age = (int)(r->step - step);
     r->plan = *plan;
@@ -208,7 +223,7 @@ static void fill_window(const hrc_controller *c, hrc_frame window[HRC_WINDOW])
 {
     const int lead = hrc_tracker_lead(c->track);
     for (int i = 0; i < HRC_WINDOW; i++) {
-        if (c->use_planner && c->have_plan)
+        if (c->have_plan)
             plan_curve_beyond(window[i].qpos, window[i].qvel, &c->curve,
                               (float)(c->age + lead + i) / HRC_RATE_HZ);
         else
@@ -230,7 +245,7 @@ static void describe(hrc_controller *c, const float qpos[HRC_NQ])
     r->frame = c->reference.frame;
     r->frames = c->reference.motion.n;
     r->waiting = c->reference.waiting;
-    r->planned = c->use_planner && c->have_plan;
+    r->planned = c->have_plan;
     r->plan_age_s = (double)c->age / HRC_RATE_HZ;
     follow_frame(&c->reference, 0, &r->reference);
     r->gap_rad = joint_distance(qpos, r->reference.qpos);
@@ -253,7 +268,7 @@ static hrc_status control(hrc_controller *c, const hrc_state *now, hrc_target *o
     for (int i = 0; i < HRC_NQ; i++) qpos[i] = (float)now->qpos[i];
     settle_reference(c, qpos);
     c->report.replanned = 0;
-    if (c->use_planner && c->asked >= c->options.replan) {
+    if (planners_turn(c, qpos) && c->asked >= c->options.replan) {
         if (c->options.apart)
             ask(c, now);
         else

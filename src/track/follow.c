@@ -5,11 +5,13 @@
 
 #include "base/rot.h"
 
-/* How near the robot must be before a waiting motion begins. Trackers hold a stance to about half a radian
- * (L2 over 29 joints). */
-#define NEAR_JOINTS 1.2f /* rad, L2 */
-#define NEAR_HEIGHT 0.1f /* m */
-#define NEAR_ANGLE 0.35f /* rad */
+typedef struct {
+    float joints, height, angle; /* rad (L2 over 29), m, rad */
+} misfit;
+
+/* How near the robot must be before a waiting motion begins; trackers hold a stance to about half a radian.
+ * And how far off it is lost: within these bounds trackers come back by themselves. */
+static const misfit NEAR = {1.2f, 0.1f, 0.35f}, LOST = {2.5f, 0.18f, 0.6f};
 
 void follow_begin(follower *f, const hrc_motion *motion, int first, int how)
 {
@@ -34,9 +36,9 @@ void follow_place(follower *f, const float qpos[HRC_NQ])
 
 static void move(const follower *f, float pos[3])
 {
-    const float offset[3] = {pos[0] - f->from[0], pos[1] - f->from[1], 0};
+    const float way[3] = {pos[0] - f->from[0], pos[1] - f->from[1], 0};
     float turned[3];
-    quat_rotatef(turned, f->turn, offset);
+    quat_rotatef(turned, f->turn, way);
     for (int i = 0; i < 2; i++) pos[i] = f->to[i] + turned[i];
 }
 
@@ -68,14 +70,25 @@ void follow_frame(const follower *f, int ahead, hrc_frame *out)
     quat_rotatef(out->qvel, f->turn, out->qvel);
 }
 
-bool follow_reached(const follower *f, const float qpos[HRC_NQ])
+static misfit measure(const follower *f, const float qpos[HRC_NQ])
 {
     hrc_frame now;
     float square = 0;
     follow_frame(f, 0, &now);
     for (int i = 7; i < HRC_NQ; i++) square += (qpos[i] - now.qpos[i]) * (qpos[i] - now.qpos[i]);
-    return sqrtf(square) < NEAR_JOINTS && fabsf(qpos[2] - now.qpos[2]) < NEAR_HEIGHT &&
-           quat_anglef(qpos + 3, now.qpos + 3) < NEAR_ANGLE;
+    return (misfit){sqrtf(square), fabsf(qpos[2] - now.qpos[2]), quat_anglef(qpos + 3, now.qpos + 3)};
+}
+
+bool follow_reached(const follower *f, const float qpos[HRC_NQ])
+{
+    const misfit off = measure(f, qpos);
+    return off.joints < NEAR.joints && off.height < NEAR.height && off.angle < NEAR.angle;
+}
+
+bool follow_lost(const follower *f, const float qpos[HRC_NQ])
+{
+    const misfit off = measure(f, qpos);
+    return off.joints > LOST.joints || off.height > LOST.height || off.angle > LOST.angle;
 }
 
 void follow_advance(follower *f)

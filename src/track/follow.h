@@ -27,8 +27,10 @@ void follow_leash(follower *f, const float qpos[HRC_NQ], float leash);
  * the end itself is reached, or while waiting, at rest. */
 void follow_frame(const follower *f, int ahead, hrc_frame *out);
 
-/* Is the robot where the present frame is: posture, height, tilt and heading? */
+/* Is the robot where the present frame is, or far from it: posture, height, tilt and heading? Between the two
+ * it is neither. */
 bool follow_reached(const follower *f, const float qpos[HRC_NQ]);
+bool follow_lost(const follower *f, const float qpos[HRC_NQ]);
 
 void follow_advance(follower *f);
 
