@@ -19,7 +19,6 @@ static void make_model_of(plan_model *m, int D, bool timed)
     for (size_t i = 0; i < m->net.layout.count; i++) m->params[i] = 0.05f * rng_normal(&r);
     for (int d = 0; d < m->net.shape.cond; d++) m->scales.cond_std[d] = 1;
     for (int i = 0; i < PLAN_K * D; i++) m->scales.residual_std[i] = 0.1f;
-    for (int i = 0; i < PLAN_REACHES; i++) m->scales.reach[i] = 2 + (float)i;
 }
 
 static void make_model(plan_model *m, int D)
@@ -144,8 +143,8 @@ static void test_options(void)
     plan_model_free(&m);
 }
 
-/* A timed planner arrives at the target when it is due, on average over the noise of its plans; from far off
- * it takes the time that people need; the paper's does not listen. */
+/* A timed planner arrives at the target when it is due, on average over the noise of its plans; from the
+ * ground it takes 2 s; the paper's does not listen. */
 static void test_due(void)
 {
     hrc_error err;
@@ -168,10 +167,11 @@ static void test_due(void)
         if (timed) {
             ENSURE_NEAR(soon[7][knee], target[knee], 0.02);
             ENSURE_NEAR(late[7][knee] - state[knee], 0.03, 0.15); /* a tenth of the way, and the noise */
-            for (int i = 0; i < PLAN_REACHES; i++) m.scales.reach[i] = 0.01f * (1 + (float)i);
+            state[2] = 0.15f;                                     /* on the ground */
+            planner_plan(p, state, target, late);
             planner_due(p, 0);
             planner_plan(p, state, target, own);
-            ENSURE(!memcmp(own, late, sizeof own)); /* farther than anybody gets in 2 s */
+            ENSURE(!memcmp(own, late, sizeof own));
         }
         planner_free(p);
         plan_model_free(&m);

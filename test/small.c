@@ -31,7 +31,6 @@ void small_planner(const char *name, int D)
     for (size_t i = 0; i < m.net.layout.count; i++) m.params[i] = 0.05f * rng_normal(&r);
     for (int d = 0; d < m.net.shape.cond; d++) m.scales.cond_std[d] = 1;
     for (int i = 0; i < PLAN_K * D; i++) m.scales.residual_std[i] = 0.01f;
-    for (int i = 0; i < PLAN_REACHES; i++) m.scales.reach[i] = 1e3f + (float)i;
     ENSURE_OK(planner_record(&pair, &m, &err));
     ENSURE_OK(plan_model_save(&m, &pair, false, test_path(name), &err));
     plan_model_free(&m);

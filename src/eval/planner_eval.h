@@ -2,7 +2,7 @@
  * target the frame some time ahead; the plan's keyframes are held against the motion's own.
  *
  *   planner  told when the target is due, if it is one that listens (plan/baseline.h)
- *   untold   the same planner without being told: it takes the time people need when they hurry
+ *   untold   the same planner without being told: it takes 0.2 s, or up to 2 s from the ground
  * Rivals that need no learning:
  *   hold     stays in the pose
  *   linear   straight line (slerp) that arrives at the target at the end of the 0.2 s

@@ -12,8 +12,6 @@
 #define STATS_SAMPLE 20000
 #define STD_FLOOR 1e-3f
 #define LOW_HEIGHT 0.5f /* m: root of one who sits, kneels or lies; 0.74 standing */
-#define REACH_SAMPLE 2000
-#define REACH_QUANTILE 0.95f
 
 struct tuple_set {
     arena memory;
@@ -263,41 +261,6 @@ void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *res
 
 /* ---- Statistics ---- */
 
-static int by_size(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-/* How far poses get in a number of frames: all but the farthest 1 in 20. */
-static float reach_in(const tuple_set *set, int frames, const plan_scales *scales)
-{
-    const int D = set->options.D;
-    float far[REACH_SAMPLE];
-    int n = 0;
-    for (int i = 0; i < REACH_SAMPLE; i++) {
-        int start = (int)((long long)i * set->nstarts / REACH_SAMPLE);
-        if (set->last[start] - set->start[start] < frames) continue;
-        const float *from = set->qpos + (size_t)set->start[start] * HRC_NQ;
-        float a[PLAN_D_MAX], b[PLAN_D_MAX];
-        plan_frame frame = plan_frame_of(from);
-        plan_encode(a, D, &frame, from);
-        plan_encode(b, D, &frame, from + (size_t)frames * HRC_NQ);
-        far[n++] = plan_distance(scales, D, a, b);
-    }
-    qsort(far, (size_t)n, sizeof *far, by_size);
-    return n > 0 ? far[(int)(REACH_QUANTILE * (float)(n - 1))] : 0;
-}
-
-static void measure_reach(const tuple_set *set, plan_scales *out)
-{
-    float farthest = 0;
-    for (int i = 0; i < PLAN_REACHES; i++) {
-        farthest = fmaxf(farthest * 1.001f, reach_in(set, (i + 1) * PLAN_H, out)); /* growing, always */
-        out->reach[i] = farthest;
-    }
-}
-
 void tuples_measure(const tuple_set *set, uint64_t seed, plan_scales *out)
 {
     const int D = set->options.D, C = 2 * D + set->options.timed, KD = PLAN_K * D;
@@ -318,5 +281,4 @@ void tuples_measure(const tuple_set *set, uint64_t seed, plan_scales *out)
         out->cond_std[c] = fmaxf(STD_FLOOR, (float)sqrt(variance > 0 ? variance : 0));
     }
     for (int j = 0; j < KD; j++) out->residual_std[j] = fmaxf(STD_FLOOR, (float)sqrt(energy[j] / n));
-    measure_reach(set, out);
 }

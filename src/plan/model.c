@@ -68,7 +68,6 @@ static hrc_status read_model(plan_model *m, const tensorfile *file, hrc_error *e
     TRY(read_floats(m->scales.cond_mean, file, "cond_mean", shape.cond, err));
     TRY(read_floats(m->scales.cond_std, file, "cond_std", shape.cond, err));
     TRY(read_floats(m->scales.residual_std, file, "residual_std", PLAN_K * shape.dim, err));
-    TRY(read_floats(m->scales.reach, file, "reach", PLAN_REACHES, err));
     const char *config_found = tensorfile_meta(file, "config"), *trained = tensorfile_meta(file, "trained");
     m->path = arena_strdup(&m->memory, file->path);
     m->config = arena_strdup(&m->memory, config_found ? config_found : "");
@@ -171,7 +170,6 @@ hrc_status plan_model_save(const plan_model *m, const plan_pair *pair, bool bf16
         add_floats(c, "cond_mean", m->scales.cond_mean, m->net.shape.cond);
         add_floats(c, "cond_std", m->scales.cond_std, m->net.shape.cond);
         add_floats(c, "residual_std", m->scales.residual_std, PLAN_K * m->net.shape.dim);
-        add_floats(c, "reach", m->scales.reach, PLAN_REACHES);
         add_floats(c, "pair.state", pair->state, HRC_NQ);
         add_floats(c, "pair.target", pair->target, HRC_NQ);
         add_floats(c, "pair.keyframes", pair->keyframes[0], PLAN_K * HRC_NQ);

@@ -31,7 +31,7 @@ void planner_free(planner *p); /* NULL is fine */
 void planner_seed(planner *p, uint64_t seed);
 
 /* When the target is due, for planners that are told (others do not use it): seconds, within 0.2 .. 2. 0, as
- * at first: 0.2 s, or longer where people need longer from the state to the target. */
+ * at first: 0.2 s, and up to 2 s the more the state is fallen against the target. */
 void planner_due(planner *p, float seconds);
 
 /* With D = 35 the plan has no root position: all keyframes keep the state's. The guard is not applied. */
