@@ -29,13 +29,14 @@ static void wild_command(robot_command *c, rng *r)
     }
 }
 
-static void ensure_safe(const robot_command *c, const float *before, const robot_state *s, double step)
+static void ensure_safe(const robot_command *c, const float *before, const robot_state *s,
+                        const gate_limits *limits)
 {
     ENSURE(command_finite(c));
     for (int i = 0; i < HRC_JOINTS; i++) {
         const hrc_joint *j = &G1_JOINT[i];
-        ENSURE((double)c->q[i] >= j->lo && (double)c->q[i] <= j->hi);
-        if (c->kp[i] > 0) ENSURE(fabs((double)c->q[i] - (double)before[i]) <= step * 1.00001);
+        ENSURE((double)c->q[i] >= gate_low(i, limits) && (double)c->q[i] <= gate_high(i, limits));
+        if (c->kp[i] > 0) ENSURE(fabs((double)c->q[i] - (double)before[i]) <= limits->step * 1.00001);
         if (!(fabsf(s->q[i]) < 100 && fabsf(s->dq[i]) < 100)) continue; /* no reading of a robot */
         double torque = (double)c->tau[i] + (double)c->kp[i] * ((double)c->q[i] - (double)s->q[i]) +
                         (double)c->kd[i] * ((double)c->dq[i] - (double)s->dq[i]);
@@ -62,7 +63,7 @@ static void test_bounds(void)
         }
         memcpy(before, sent, sizeof before);
         gate_pass(&c, sent, &s, &limits, &counts);
-        ensure_safe(&c, before, &s, limits.step);
+        ensure_safe(&c, before, &s, &limits);
     }
     ENSURE(counts.limited && counts.stepped && counts.weakened);
 }
@@ -273,7 +274,7 @@ static void flight_tick(flight *f)
     bool first = !f->sent;
     f->sent = pilot_tick(&f->p, &f->in, &f->command);
     f->in.asks = 0;
-    if (f->sent && !first) ensure_safe(&f->command, before, &f->robot.state, f->p.plan.limits.step);
+    if (f->sent && !first) ensure_safe(&f->command, before, &f->robot.state, &f->p.plan.limits);
     for (int i = 0; i < HRC_JOINTS && f->sent; i++)
         if (f->command.kp[i] > 0)
             f->largest_step = fmax(f->largest_step, fabs((double)f->command.q[i] - (double)before[i]));

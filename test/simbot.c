@@ -50,7 +50,7 @@ static void test_strict(void)
     simbot_order(b, &good);
     ENSURE(simbot_target(b)[3] == good.command.q[3]);
     bad = good, bad.command.q[3] += 0.2f, simbot_order(b, &bad);
-    bad = good, bad.command.q[5] = 0.5f, simbot_order(b, &bad);
+    bad = good, bad.command.q[5] = 0.9f, simbot_order(b, &bad);
     ENSURE(n->big_steps == 2 && n->beyond_limits == 1);
     robot_state s;
     for (int i = 0; i < 20; i++) simbot_step(b, &s);
@@ -183,7 +183,7 @@ static void test_lockstep(void)
     memset(&e, 0, sizeof e);
     sem_init(&e.came, 0, 0);
     r = (runner){.robot = make(&o),
-                 .options = {.at = {"lo", 100 + (int)(getpid() % 100)},
+                 .options = {.at = {.net = "lo", .domain = 100 + (int)(getpid() % 100)},
                              .lockstep = true,
                              .seconds = (double)TICKS / ROBOT_HZ,
                              .patience_s = 5}};

@@ -5,17 +5,23 @@
 
 #define DT 0.002
 
+/* Even noise of this deviation: cheaper than a Gaussian. */
+static float noise(toybot *t, float deviation)
+{
+    return rng_uniform(&t->dice, -1.73f * deviation, 1.73f * deviation);
+}
+
 static void read_out(toybot *t, int keys)
 {
     robot_state *s = &t->state;
     s->tick = (uint32_t)(t->ns / 1000000);
     double sway = 0.05 * sin(3e-9 * (double)t->ns);
     s->quat[0] = (float)cos(sway / 2), s->quat[1] = (float)sin(sway / 2);
-    s->quat[2] = 1e-4f * rng_normal(&t->dice);
-    for (int i = 0; i < 3; i++) s->gyro[i] = 0.05f * rng_normal(&t->dice);
+    s->quat[2] = noise(t, 1e-4f);
+    for (int i = 0; i < 3; i++) s->gyro[i] = noise(t, 0.05f);
     for (int i = 0; i < HRC_JOINTS; i++) {
-        s->q[i] = (float)t->q[i] + 1e-4f * rng_normal(&t->dice);
-        s->dq[i] = (float)t->dq[i] + 0.02f * rng_normal(&t->dice);
+        s->q[i] = (float)t->q[i] + noise(t, 1e-4f);
+        s->dq[i] = (float)t->dq[i] + noise(t, 0.02f);
         s->temp[2 * i] = 40, s->temp[2 * i + 1] = 45;
     }
     remote_press(s->remote, keys);

@@ -48,11 +48,13 @@ static void test_refusals(void)
 {
     hrc_error err;
     wire *w = NULL;
-    ENSURE(wire_open_controller(&w, &(wire_address){"", 1}, &(wire_controller){0}, &err) == HRC_EINVAL);
-    ENSURE(wire_open_controller(&w, &(wire_address){"nosuch0", 1}, &(wire_controller){0}, &err) ==
+    ENSURE(wire_open_controller(&w, &(wire_address){"", 1, false}, &(wire_controller){0}, &err) ==
+           HRC_EINVAL);
+    ENSURE(wire_open_controller(&w, &(wire_address){"nosuch0", 1, false}, &(wire_controller){0}, &err) ==
            HRC_EINVAL);
     ENSURE(strstr(err.text, "nosuch0") && strstr(err.text, "lo"));
-    ENSURE(wire_open_controller(&w, &(wire_address){"lo", 231}, &(wire_controller){0}, &err) == HRC_EINVAL);
+    ENSURE(wire_open_controller(&w, &(wire_address){"lo", 231, false}, &(wire_controller){0}, &err) ==
+           HRC_EINVAL);
     ENSURE(w == NULL);
 }
 

@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 
+int64_t (*cli_allocations)(void);
+
 static volatile sig_atomic_t interrupted, saves_first;
 
 static void on_interrupt(int signal_number)

@@ -24,6 +24,8 @@ const command *const COMMANDS[] = {
     &CMD_EXPORT,
     &CMD_ROBOT,
     &CMD_ROBOT_SIM,
+    &CMD_DEPLOY,
+    &CMD_REPLAY,
     &CMD_BENCH_SIM,
     &CMD_BENCH_ENV,
     &CMD_BENCH_TRAIN,

@@ -8,7 +8,7 @@ extern const command CMD_BENCH_SIM;
 extern const command CMD_BENCH_ENV;
 extern const command CMD_DEMO;
 extern const command CMD_ROBOT;
-extern const command CMD_ROBOT_SIM;
+extern const command CMD_ROBOT_SIM, CMD_DEPLOY, CMD_REPLAY;
 extern const command CMD_BENCH_TRAIN;
 extern const command CMD_MOTION_INFO, CMD_MOTION_CONVERT, CMD_MOTION_CUT, CMD_MOTION_FIX;
 extern const command CMD_MOTION_RETARGET, CMD_MOTION_SHEET;

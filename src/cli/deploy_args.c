@@ -3,7 +3,7 @@
 bool deploy_address(const args *a, wire_address *at)
 {
     double domain;
-    at->net = arg(a, "net");
+    *at = (wire_address){.net = arg(a, "net")};
     if (!at->net || !arg_given(a, "domain")) {
         cli_usage(a, "--%s is missing: nothing is sent on a network that was not named",
                   at->net ? "domain" : "net");

@@ -39,6 +39,7 @@ static bool read_options(const args *a, simbot_options *o, robotsim_options *r)
     *o = (simbot_options){.seed = a->seed, .band = arg_given(a, "band"), .remote = arg(a, "remote")};
     *r = (robotsim_options){.lockstep = arg(a, "lockstep"), .patience_s = 20, .stop = cli_interrupted};
     if (!deploy_address(a, &r->at)) return false;
+    r->at.realtime = !r->lockstep;
     if (!arg_number(a, "noise", 0, 100, &o->noise) || !arg_number(a, "latency", 0, 126, &latency) ||
         !arg_number(a, "loss", 0, 1, &o->loss) || !arg_number(a, "seconds", 0, 1e6, &r->seconds))
         return false;

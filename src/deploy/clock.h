@@ -1,8 +1,12 @@
-/* The one clock of src/deploy: monotonic, in ns. */
+/* Time and priority: the one clock of src/deploy, monotonic, in ns, and real-time scheduling where it is
+ * allowed. */
 #ifndef HRC_DEPLOY_CLOCK_H
 #define HRC_DEPLOY_CLOCK_H
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -26,6 +30,13 @@ static inline void clock_sleep_until(int64_t ns)
 {
     struct timespec t = clock_spec(ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {}
+}
+
+/* The calling thread gets SCHED_FIFO at this priority; false: not allowed. */
+static inline bool realtime_take(int priority)
+{
+    struct sched_param p = {.sched_priority = priority};
+    return pthread_setschedparam(pthread_self(), SCHED_FIFO, &p) == 0;
 }
 
 #endif

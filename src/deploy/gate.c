@@ -46,6 +46,7 @@ gate_limits gate_from_config(const config *cfg)
         .policy_s = cfg->deploy_policy_s,
         .remote_s = cfg->deploy_remote_s,
         .step = cfg->deploy_step,
+        .overreach = cfg->deploy_overreach,
     };
 }
 
@@ -214,15 +215,21 @@ static float clampf(float x, float lo, float hi)
     return x < lo ? lo : x > hi ? hi : x;
 }
 
-/* The limits as floats that lie inside those of the table. */
-static float low(int i)
+double gate_low(int i, const gate_limits *limits)
 {
-    return nextafterf((float)G1_JOINT[i].lo, INFINITY);
+    return G1_JOINT[i].lo - limits->overreach * G1_JOINT[i].action_scale;
 }
 
-static float high(int i)
+double gate_high(int i, const gate_limits *limits)
 {
-    return nextafterf((float)G1_JOINT[i].hi, -INFINITY);
+    return G1_JOINT[i].hi + limits->overreach * G1_JOINT[i].action_scale;
+}
+
+/* Into the limits, as floats that lie inside of them. */
+static float within(float q, int i, const gate_limits *limits)
+{
+    return clampf(q, nextafterf((float)gate_low(i, limits), INFINITY),
+                  nextafterf((float)gate_high(i, limits), -INFINITY));
 }
 
 static float damping_gain(int i)
@@ -232,7 +239,7 @@ static float damping_gain(int i)
 
 static void damp_joint(robot_command *c, int i, float q)
 {
-    c->q[i] = clampf(q, low(i), high(i));
+    c->q[i] = clampf(q, (float)G1_JOINT[i].lo, (float)G1_JOINT[i].hi);
     c->dq[i] = c->tau[i] = c->kp[i] = 0;
     c->kd[i] = damping_gain(i);
 }
@@ -286,20 +293,20 @@ static void pass_joint(robot_command *c, int i, float sent, const robot_state *m
 {
     const double effort = G1_JOINT[i].effort;
     bound_parts(c, i);
-    float wanted = clampf(c->q[i], low(i), high(i));
+    float wanted = within(c->q[i], i, limits);
     changed[0] |= wanted != c->q[i];
     c->q[i] = wanted;
     double torque = torque_of(c, i, measured);
     if (c->kp[i] > 0 && fabs(torque) > effort) {
-        c->q[i] = clampf((float)((double)c->q[i] - (torque - copysign(effort, torque)) / (double)c->kp[i]),
-                         low(i), high(i));
+        double too_far = (torque - copysign(effort, torque)) / (double)c->kp[i];
+        c->q[i] = within((float)((double)c->q[i] - too_far), i, limits);
         changed[2] = 1;
     }
     if (c->kp[i] > 0) {
         float step = (float)limits->step;
         float q = clampf(c->q[i], sent - step, sent + step);
         changed[1] |= q != c->q[i];
-        c->q[i] = clampf(q, low(i), high(i));
+        c->q[i] = within(q, i, limits);
     }
     torque = torque_of(c, i, measured);
     if (fabs(torque) > effort * 1.0001) {

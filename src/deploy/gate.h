@@ -4,8 +4,10 @@
  *   watch_step   looks at the robot, the clock and the operator's link, once a tick, and says what is wrong
  *   gate_pass    bounds a command: finite, joint limits, step from the last command, torque
  *
- * What leaves gate_pass is finite; every q lies within the joint's hard limits; with stiffness it lies within
- * `step` of the q sent before; and |tau + kp (q - measured) + kd (dq - measured)| is at most the effort. */
+ * What leaves gate_pass is finite; every q lies within the joint's hard limits and `overreach` action scales
+ * beyond (policies push with targets that lie beyond: one action scale is a quarter of the motor's effort);
+ * with stiffness it lies within `step` of the q sent before; and |tau + kp (q - measured) + kd (dq -
+ * measured)| is at most the effort. */
 #ifndef HRC_DEPLOY_GATE_H
 #define HRC_DEPLOY_GATE_H
 
@@ -57,7 +59,8 @@ typedef struct {
     int battery;                    /* per cent */
     double state_s, policy_s;       /* ages that trip */
     double remote_s;
-    double step; /* of a joint's target in one command, rad */
+    double step;      /* of a joint's target in one command, rad */
+    double overreach; /* of targets beyond the hard limits, in action scales */
 } gate_limits;
 
 gate_limits gate_from_config(const config *cfg); /* section [deploy] */
@@ -86,6 +89,10 @@ typedef struct {
 /* What is wrong now, TRIP_NONE: nothing. `joint` (may be NULL): whose, or -1. moving: the joints are under
  * control, so that their readings must change. */
 trip watch_step(watch *w, const watch_input *in, const gate_limits *limits, bool moving, int *joint);
+
+/* How far the targets of a joint may go, rad. */
+double gate_low(int joint, const gate_limits *limits);
+double gate_high(int joint, const gate_limits *limits);
 
 /* Counts of what the gate had to change. */
 typedef struct {

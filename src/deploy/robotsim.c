@@ -7,6 +7,8 @@
 
 #define BATTERY_EVERY 250 /* ticks: twice a second */
 #define FRAME_EVERY 10    /* 50 Hz */
+#define PRIORITY 78
+#define LOOK_MS 100 /* how often a waiting robot looks whether anybody is there */
 
 typedef struct {
     simbot *robot;
@@ -55,15 +57,19 @@ static hrc_status wait_for_controller(robotsim *r, hrc_error *err)
     return HRC_OK;
 }
 
-/* Until the order for `tick` has come. */
-static void wait_for_order(robotsim *r, uint32_t tick)
+/* Until the order for `tick` has come. False: the controller has left. */
+static bool wait_for_order(robotsim *r, uint32_t tick)
 {
-    struct timespec until = clock_spec(clock_now_ns() + (int64_t)(r->options->patience_s * NS_PER_S));
+    int64_t until = clock_now_ns() + (int64_t)(r->options->patience_s * NS_PER_S);
+    bool there = true;
     pthread_mutex_lock(&r->lock);
-    int waited = 0;
-    while (r->answered != tick && waited == 0) waited = pthread_cond_timedwait(&r->came, &r->lock, &until);
-    r->report->unanswered += r->answered != tick;
+    while (r->answered != tick && there && clock_now_ns() < until) {
+        struct timespec look = clock_spec(clock_now_ns() + LOOK_MS * NS_PER_MS);
+        if (pthread_cond_timedwait(&r->came, &r->lock, &look)) there = wire_peers(r->net) > 0 && !stopped(r);
+    }
+    r->report->unanswered += there && r->answered != tick;
     pthread_mutex_unlock(&r->lock);
+    return there;
 }
 
 static void keep_frame(const robotsim *r, rollout *frames, int64_t tick)
@@ -85,7 +91,8 @@ static void publish(robotsim *r, int64_t tick, const robot_state *s)
     r->report->states += wire_send_state(r->net, s);
 }
 
-static void one_tick(robotsim *r, int64_t tick, rollout *frames)
+/* False: in lockstep, the controller has left. */
+static bool one_tick(robotsim *r, int64_t tick, rollout *frames)
 {
     robot_state s;
     const robotsim_options *o = r->options;
@@ -95,18 +102,20 @@ static void one_tick(robotsim *r, int64_t tick, rollout *frames)
     pthread_mutex_unlock(&r->lock);
     if (o->bad_states && tick == (int64_t)(o->bad_at_s * ROBOT_HZ)) wire_corrupt(r->net, o->bad_states);
     if (through) publish(r, tick, &s);
-    if (through && o->lockstep) wait_for_order(r, s.tick);
+    return !through || !o->lockstep || wait_for_order(r, s.tick);
 }
 
+/* In real time its own lateness would look like the network's. */
 static void run(robotsim *r, rollout *frames)
 {
     const robotsim_options *o = r->options;
+    if (!o->lockstep && o->at.realtime) realtime_take(PRIORITY);
     int64_t start = clock_now_ns(),
             ticks = o->seconds > 0 ? (int64_t)(o->seconds * ROBOT_HZ + 0.5) : INT64_MAX, n = 0;
     for (int64_t next = start; n < ticks && !stopped(r); n++, next += TICK_NS) {
         if (!o->lockstep) clock_sleep_until(next);
         r->report->late += !o->lockstep && clock_now_ns() - next > TICK_NS;
-        one_tick(r, n, frames);
+        if (!one_tick(r, n, frames)) break;
     }
     r->report->wall_s = 1e-9 * (double)(clock_now_ns() - start);
     r->report->robot_s = (double)n / ROBOT_HZ;

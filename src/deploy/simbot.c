@@ -150,7 +150,7 @@ static void count_rough_orders(simbot *b, const robot_command *c)
         double q = (double)c->q[i], kp = (double)c->kp[i], error = q - b->world.qpos[7 + i];
         double asked =
             (double)c->tau[i] + kp * error + (double)c->kd[i] * ((double)c->dq[i] - b->world.qvel[6 + i]);
-        limits |= q < j->lo || q > j->hi;
+        limits |= q < j->lo - j->action_scale || q > j->hi + j->action_scale;
         step |= kp > 0 && b->obeying && fabs(q - (double)b->last.q[i]) > BIG_STEP;
         torque |= fabs(asked) > 1.2 * j->effort; /* readings are noisy and older than the truth */
     }

@@ -42,7 +42,7 @@ typedef struct {
     X(bad_machine, "ignored: wrong mode_machine")                                                            \
     X(not_released, "ignored: the motion service still owned the robot")                                     \
     X(bad_number, "ignored: NaN, infinity or a negative gain")                                               \
-    X(beyond_limits, "a target beyond the joint's limits")                                                   \
+    X(beyond_limits, "a target more than an action scale beyond the joint's limits")                         \
     X(big_steps, "a stiff target more than 0.1 rad from the one before")                                     \
     X(over_torque, "more torque asked for than the motor has")                                               \
     X(gaps, "pauses of more than 10 ms between orders")                                                      \

@@ -9,10 +9,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "deploy/clock.h"
 #include "deploy/wire_convert.h"
+
+#define RECEIVE_PRIORITY 75
 
 struct wire {
     bool entered; /* the process's domain */
+    bool realtime;
     dds_entity_t participant;
     dds_entity_t states, commands, torso, battery; /* reader or writer, by side */
     dds_entity_t requests, responses;
@@ -157,6 +161,15 @@ static hrc_status create(dds_entity_t *out, wire *w, const topic *t, bool writer
 
 /* ---- Hearing ---- */
 
+/* The middleware's own settings know only some of its receiving threads, so each raises itself when it first
+ * hears. */
+static void raise_receiver(const wire *w)
+{
+    static _Thread_local bool done;
+    if (w->realtime && !done) realtime_take(RECEIVE_PRIORITY);
+    done = true;
+}
+
 /* The next sample into the caller's memory; false when there is no more. */
 static bool take(dds_entity_t reader, void *sample)
 {
@@ -171,6 +184,7 @@ static void hear_state(dds_entity_t reader, void *arg)
 {
     wire *w = arg;
     robot_state s;
+    raise_receiver(w);
     while (take(reader, &w->state_in))
         if (!hg_state_crc_ok(&w->state_in)) {
             if (w->controller.bad_state) w->controller.bad_state(w->controller.ctx);
@@ -207,6 +221,7 @@ static void hear_command(dds_entity_t reader, void *arg)
 {
     wire *w = arg;
     wire_order order;
+    raise_receiver(w);
     while (take(reader, &w->command_in)) {
         hg_command_read(&order, &w->command_in);
         if (w->robot.command) w->robot.command(w->robot.ctx, &order);
@@ -263,6 +278,7 @@ static hrc_status open_wire(wire **out, const wire_address *at, const wire *hand
     wire *w = calloc(1, sizeof *w);
     if (!w) return fail(err, HRC_ENOMEM, "DDS: out of memory");
     *w = *handlers;
+    w->realtime = at->realtime;
     hrc_status status = open_domain(w, at, err);
     if (status == HRC_OK) status = w->is_robot ? open_robot_topics(w, err) : open_controller_topics(w, err);
     if (status < 0) {

@@ -14,6 +14,7 @@ typedef struct wire wire;
 typedef struct {
     const char *net; /* "lo", "eth0" */
     int domain;      /* 0 on the robot; 0 .. 230 */
+    bool realtime;   /* the receiving threads get a real-time priority, where that is allowed */
 } wire_address;
 
 /* On the controller's side. NULL: not wanted. */

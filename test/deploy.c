@@ -1,0 +1,306 @@
+/* The whole way: robot-sim and deploy as two processes over DDS on the loopback interface, with small
+ * untrained networks and the robot on its band. In lockstep the run is bounded, repeatable, and equal to the
+ * same loop without a network. */
+#include "deploy/deploy.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "deploy/reflight.h"
+#include "deploy/simbot.h"
+#include "motion/clip.h"
+#include "shell.h"
+#include "small.h"
+#include "synthetic.h"
+
+static int domain(void)
+{
+    return 100 + (int)(getpid() % 100);
+}
+
+static void make_files(void)
+{
+    hrc_error err;
+    clip motion;
+    small_tracker("t.safetensors", "default");
+    small_planner("p35.safetensors", 35);
+    small_planner("p38.safetensors", 38);
+    synthetic_turn(&motion, 50, 50);
+    ENSURE_OK(clip_save(&motion, test_path("turn.safetensors"), &err));
+    clip_free(&motion);
+}
+
+/* Both programs; robot-sim's words go to $T/sim.json. */
+static int both(const char *of_robot, const char *of_deploy)
+{
+    char line[2000];
+    snprintf(
+        line, sizeof line,
+        "timeout 60 $HERACLES robot-sim --net lo --domain %d --band 0 --seed 4 --json --quiet %s > $T/sim.json & sim=$!\n"
+        "timeout 60 $HERACLES deploy --net lo --domain %d --motion $T/turn.safetensors --tracker $T/t.safetensors "
+        "--planner $T/p35.safetensors --auto --ramp 0.5 --hold 0.2 --damp 0.2 --json --quiet "
+        "--record $T/run.mcap %s; code=$?\n"
+        "wait $sim; exit $code",
+        domain(), of_robot, domain(), of_deploy);
+    return shell(line);
+}
+
+static json_int_t whole(const json_t *o, const char *key)
+{
+    json_t *x = json_object_get(o, key);
+    if (!json_is_integer(x)) test_fail(__FILE__, __LINE__, "no figure %s", key);
+    return json_integer_value(x);
+}
+
+static json_t *json_of(const char *name)
+{
+    json_t *o = json_load_file(test_path(name), 0, NULL);
+    if (!o) test_fail(__FILE__, __LINE__, "%s is no JSON", name);
+    return o;
+}
+
+static void ensure_no_violations(const json_t *sim)
+{
+    const char *key;
+    json_t *value, *counts = json_object_get(sim, "counts");
+    json_object_foreach (counts, key, value)
+        if (strcmp(key, "orders") && strcmp(key, "gaps") && json_integer_value(value))
+            test_fail(__FILE__, __LINE__, "the robot counted %s: %d", key, (int)json_integer_value(value));
+}
+
+/* ---- Lockstep ---- */
+
+/* The same loop without threads and network: the robot, and what it is told. */
+typedef struct {
+    simbot *robot;
+    brain *b;
+    pilot p;
+    brain_plan plan;
+    brain_output out;
+    uint32_t period;
+} plain_loop;
+
+static robot_command plain_tick(plain_loop *l, uint32_t number, int32_t battery)
+{
+    robot_state s;
+    robot_command c;
+    brain_request request;
+    simbot_step(l->robot, &s);
+    int64_t ns = (int64_t)s.tick * 1000000;
+    uint32_t epoch = pilot_wants(&l->p);
+    if (s.tick / 20 != l->period && epoch) {
+        brain_step(l->b, &(brain_input){&s, number, epoch, ns, l->plan.epoch ? &l->plan : NULL}, &l->out);
+        if (brain_wants(l->b, &request)) brain_think(l->b, &request, ns, &l->plan);
+    }
+    l->period = s.tick / 20;
+    pilot_input in = {
+        .robot = {.now_ns = ns, .state_ns = ns, .state = &s, .states = number, .battery = battery},
+        .target = l->out.target.seq ? &l->out.target : NULL};
+    pilot_tick(&l->p, &in, &c);
+    wire_order order = {.command = c, .crc_ok = true, .motors_on = HRC_JOINTS};
+    simbot_order(l->robot, &order);
+    return c;
+}
+
+static hrc_status compare_tick(void *ctx, const mcap_message *m, hrc_error *err)
+{
+    static uint32_t number;
+    record_tick t;
+    if (m->topic_size != 4 || memcmp(m->topic, "tick", 4)) return HRC_OK;
+    memcpy(&t, m->data, sizeof t);
+    number = t.states == 1 ? 1 : number + 1;
+    if (t.states != number) return fail(err, HRC_EFORMAT, "tick %u has state %u", number, t.states);
+    robot_command c = plain_tick(ctx, number, t.battery);
+    return memcmp(&c, &t.command, sizeof c) ? fail(err, HRC_EFORMAT, "command %u differs", number) : HRC_OK;
+}
+
+static void compare_with_plain_loop(void)
+{
+    hrc_error err;
+    static plain_loop l;
+    config cfg = config_default();
+    hrc_model *follow, *plan;
+    file_view bytes;
+    bool cut;
+    char path[3][512];
+    snprintf(path[0], 512, "%s", test_path("t.safetensors"));
+    snprintf(path[1], 512, "%s", test_path("p35.safetensors"));
+    snprintf(path[2], 512, "%s", test_path("turn.safetensors"));
+    ENSURE_OK(hrc_model_load(&follow, path[0], &err));
+    ENSURE_OK(hrc_model_load(&plan, path[1], &err));
+    brain_setup setup = {follow, plan, path[0], path[1], path[2], &cfg, 0};
+    memset(&l, 0, sizeof l);
+    l.period = UINT32_MAX;
+    ENSURE_OK(simbot_create(&l.robot, &cfg,
+                            &(simbot_options){.seed = 4, .noise = 1, .band = true, .released = true}, &err));
+    ENSURE_OK(brain_create(&l.b, &setup, &err));
+    pilot_plan course = {.limits = gate_from_config(&cfg),
+                         .ramp_s = 0.5,
+                         .blend_s = 0.5,
+                         .hold_s = 0.2,
+                         .settle_s = 0.5,
+                         .automatic = true};
+    memcpy(course.first, brain_first(l.b), sizeof course.first);
+    pilot_init(&l.p, &course);
+    ENSURE_OK(file_map(test_path("run.mcap"), &bytes, &err));
+    ENSURE_OK(mcap_read("run.mcap", bytes, &(mcap_reader){.ctx = &l, .message = compare_tick}, &cut, &err));
+    ENSURE(!cut && l.p.epoch == 1 && l.out.target.seq > 50);
+    file_unmap(&bytes);
+    simbot_free(l.robot);
+    brain_free(l.b);
+    hrc_model_free(follow);
+    hrc_model_free(plan);
+}
+
+static void test_lockstep(void)
+{
+    make_files();
+    int code = both("--lockstep --seconds 20", "--arm --lockstep");
+    if (code) test_fail(__FILE__, __LINE__, "exit code %d: %s", code, shell_output);
+    json_t *said = json_loads(shell_output, 0, NULL), *sim = json_of("sim.json");
+    ENSURE(said && !strcmp(json_string_value(json_object_get(said, "mode")), "damp"));
+    ENSURE(json_is_true(json_object_get(said, "ended")));
+    ENSURE(whole(said, "plans") > 20 && whole(said, "missed_plans") == 0 && whole(said, "unrecorded") == 0);
+    ENSURE(whole(sim, "unanswered") == 0 && whole(sim, "states") > 1200);
+    ensure_no_violations(sim);
+    json_decref(said), json_decref(sim);
+    compare_with_plain_loop();
+
+    said = shell_json("$HERACLES replay $T/run.mcap -o $T/run.html --json");
+    ENSURE(json_is_true(json_object_get(said, "identical")) && whole(said, "plans") > 20);
+    ENSURE(whole(said, "commands") > 1200 && json_is_false(json_object_get(said, "cut")));
+    json_decref(said);
+    ENSURE(access(test_path("run.html"), R_OK) == 0);
+}
+
+/* What a recording is checked for: other models are refused, a changed command is found, a cut file is still
+ * read. */
+static void test_replay_refuses(void)
+{
+    hrc_error err;
+    file_view view;
+    if (access(test_path("run.mcap"), R_OK)) SKIP("needs the recording of deploy.lockstep");
+    ENSURE(shell("$HERACLES replay $T/run.mcap --motion motions/wave.safetensors") == 1 && says("hash"));
+    ENSURE(shell("$HERACLES replay motions/wave.safetensors") == 1 && says("not an MCAP file"));
+    ENSURE_OK(file_map(test_path("run.mcap"), &view, &err));
+    char *bytes = malloc(view.size);
+    size_t size = view.size;
+    memcpy(bytes, view.data, size);
+    file_unmap(&view);
+    test_write(test_path("cut.mcap"), bytes, size / 2);
+    json_t *said = shell_json("$HERACLES replay $T/cut.mcap --json");
+    ENSURE(json_is_true(json_object_get(said, "identical")) && json_is_true(json_object_get(said, "cut")));
+    ENSURE(whole(said, "commands") > 300);
+    json_decref(said);
+    /* any cut: an error or a shorter recording, never a crash */
+    for (size_t n = 0; n < 3000; n += 7) {
+        reflight *r = NULL;
+        test_write(test_path("cut.mcap"), bytes, n);
+        if (reflight_load(&r, test_path("cut.mcap"), &err) == HRC_OK) reflight_free(r);
+    }
+    /* the gain of a joint in one command of the policy */
+    float kp = (float)G1_JOINT[3].kp;
+    size_t at = size / 2;
+    while (at + 4 < size && memcmp(bytes + at, &kp, 4)) at++;
+    ENSURE(at + 4 < size);
+    bytes[at] ^= 1;
+    test_write(test_path("bad.mcap"), bytes, size);
+    ENSURE(shell("$HERACLES replay $T/bad.mcap") == 3 && says("differ"));
+    free(bytes);
+}
+
+static void test_refusals(void)
+{
+    char line[600];
+    make_files();
+    const char *base =
+        "timeout 60 $HERACLES deploy --motion $T/turn.safetensors --tracker $T/t.safetensors --record off";
+    snprintf(line, sizeof line, "%s --planner off --net lo", base);
+    ENSURE(shell(line) == 2 && says("--domain"));
+    snprintf(line, sizeof line, "%s --planner $T/p38.safetensors --net lo --domain %d", base, domain());
+    ENSURE(shell(line) == 1 && says("38") && says("35"));
+    snprintf(line, sizeof line, "%s --planner off --net lo --domain %d --patience 0.2", base, domain());
+    ENSURE(shell(line) == 1 && says("no state"));
+    snprintf(line, sizeof line, "%s --planner off --net lo --domain %d --lockstep", base, domain());
+    ENSURE(shell(line) == 2 && says("--arm"));
+    snprintf(line, sizeof line, "%s --planner off --net eth0 --domain 0 --auto", base);
+    ENSURE(shell(line) == 2 && says("operator"));
+    /* another robot than the gains are for */
+    ENSURE(both("--seconds 3", "--arm --machine 6 --record off") == 1 &&
+           says("mode_machine is 5, expected 6"));
+}
+
+/* ---- Real time: what is asserted holds on a busy machine too ---- */
+
+/* Without --arm nothing is sent, whatever the supervisor does. */
+static void test_dry_run(void)
+{
+    make_files();
+    int code = both("--seconds 4", "");
+    ENSURE(code == 0 || code == 3);
+    json_t *sim = json_of("sim.json");
+    ENSURE(whole(json_object_get(sim, "counts"), "orders") == 0);
+    json_decref(sim);
+}
+
+/* The robot's process is killed: the controller trips by itself. Then the other way round: a controller that
+ * is killed and started again begins with damping; the robot never sees a jump. */
+static void test_kill(void)
+{
+    char line[2400];
+    const char *run =
+        "$HERACLES deploy --net lo --domain $D --motion motions/wave.safetensors --tracker $T/t.safetensors "
+        "--planner off --arm --auto --ramp 0.5 --damp 0.2 --quiet --json";
+    make_files();
+    snprintf(line, sizeof line,
+             "export D=%d; $HERACLES robot-sim --net lo --domain $D --band 0 --seconds 30 --quiet & sim=$!\n"
+             "{ sleep 3; kill -9 $sim; } & %s --record $T/orphan.mcap; code=$?; wait; exit $code",
+             domain(), run);
+    int code = shell(line);
+    if (code != 3) test_fail(__FILE__, __LINE__, "exit code %d: %s", code, shell_output);
+    ENSURE(says("\"mode\": \"tripped\""));
+    json_t *said = shell_json("$HERACLES replay $T/orphan.mcap --json");
+    ENSURE(json_is_true(json_object_get(said, "identical")));
+    json_decref(said);
+
+    snprintf(
+        line, sizeof line,
+        "export D=%d; $HERACLES robot-sim --net lo --domain $D --band 0 --seconds 7 --json --quiet > $T/sim.json & sim=$!\n"
+        "%s --record $T/killed.mcap & first=$!; sleep 3; kill -9 $first\n"
+        "%s --record off; wait $sim",
+        domain(), run, run);
+    shell(line);
+    json_t *sim = json_of("sim.json");
+    ENSURE(whole(json_object_get(sim, "counts"), "orders") > 100);
+    ensure_no_violations(sim);
+    json_decref(sim);
+    said = shell_json("$HERACLES replay $T/killed.mcap --json"); /* what was written before is whole */
+    ENSURE(json_is_true(json_object_get(said, "cut")) && json_is_true(json_object_get(said, "identical")));
+    ENSURE(whole(said, "commands") > 100);
+    json_decref(said);
+}
+
+static void test_frozen_policy(void)
+{
+    char line[1200];
+    make_files();
+    snprintf(
+        line, sizeof line,
+        "timeout 60 $HERACLES robot-sim --net lo --domain %d --band 0 --seconds 8 --quiet --json > $T/sim.json & sim=$!\n"
+        "timeout 60 $HERACLES deploy --net lo --domain %d --motion motions/wave.safetensors --tracker $T/t.safetensors --planner "
+        "off --arm --auto --ramp 0.5 --damp 0.2 --quiet --json --freeze-policy --record $T/frozen.mcap; code=$?\n"
+        "wait $sim; exit $code",
+        domain(), domain());
+    int code = shell(line);
+    if (code != 3) test_fail(__FILE__, __LINE__, "exit code %d: %s", code, shell_output);
+    json_t *said = shell_json("$HERACLES replay $T/frozen.mcap --json");
+    ENSURE(json_is_true(json_object_get(said, "identical")));
+    json_decref(said);
+}
+
+TEST_TABLE({"deploy.lockstep", test_lockstep}, {"deploy.replay_refuses", test_replay_refuses},
+           {"deploy.refusals", test_refusals}, {"deploy.dry_run", test_dry_run}, {"deploy.kill", test_kill},
+           {"deploy.frozen_policy", test_frozen_policy})
