@@ -41,7 +41,7 @@ static int both(const char *of_robot, const char *of_deploy)
         line, sizeof line,
         "timeout 60 $HERACLES robot-sim --net lo --domain %d --band 0 --seed 4 --json --quiet %s > $T/sim.json & sim=$!\n"
         "timeout 60 $HERACLES deploy --net lo --domain %d --motion $T/turn.safetensors --tracker $T/t.safetensors "
-        "--planner $T/p35.safetensors --auto --ramp 0.5 --hold 0.2 --damp 0.2 --json --quiet "
+        "--planner $T/p35.safetensors --auto --patience 50 --ramp 0.5 --hold 0.2 --damp 0.2 --json --quiet "
         "--record $T/run.mcap %s; code=$?\n"
         "wait $sim; exit $code",
         domain(), of_robot, domain(), of_deploy);
@@ -253,7 +253,7 @@ static void test_kill(void)
     char line[2400];
     const char *run =
         "$HERACLES deploy --net lo --domain $D --motion motions/wave.safetensors --tracker $T/t.safetensors "
-        "--planner off --arm --auto --ramp 0.5 --damp 0.2 --quiet --json";
+        "--planner off --arm --auto --patience 50 --ramp 0.5 --damp 0.2 --quiet --json";
     make_files();
     snprintf(line, sizeof line,
              "export D=%d; $HERACLES robot-sim --net lo --domain $D --band 0 --seconds 30 --quiet & sim=$!\n"
@@ -289,9 +289,9 @@ static void test_frozen_policy(void)
     make_files();
     snprintf(
         line, sizeof line,
-        "timeout 60 $HERACLES robot-sim --net lo --domain %d --band 0 --seconds 8 --quiet --json > $T/sim.json & sim=$!\n"
+        "timeout 60 $HERACLES robot-sim --net lo --domain %d --band 0 --seconds 6 --quiet --json > $T/sim.json & sim=$!\n"
         "timeout 60 $HERACLES deploy --net lo --domain %d --motion motions/wave.safetensors --tracker $T/t.safetensors --planner "
-        "off --arm --auto --ramp 0.5 --damp 0.2 --quiet --json --freeze-policy --record $T/frozen.mcap; code=$?\n"
+        "off --arm --auto --patience 50 --ramp 0.5 --damp 0.2 --quiet --json --freeze-policy --record $T/frozen.mcap; code=$?\n"
         "wait $sim; exit $code",
         domain(), domain());
     int code = shell(line);

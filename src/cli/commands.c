@@ -30,5 +30,6 @@ const command *const COMMANDS[] = {
     &CMD_BENCH_ENV,
     &CMD_BENCH_TRAIN,
     &CMD_BENCH_PLAN,
+    &CMD_BENCH_DEPLOY,
     NULL,
 };

@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 
-extern const command CMD_BENCH_PLAN;
+extern const command CMD_BENCH_PLAN, CMD_BENCH_DEPLOY;
 extern const command CMD_BENCH_SIM;
 extern const command CMD_BENCH_ENV;
 extern const command CMD_DEMO;

@@ -37,7 +37,7 @@ static bool read_options(const args *a, simbot_options *o, robotsim_options *r)
 {
     double latency, cable = 0;
     *o = (simbot_options){.seed = a->seed, .band = arg_given(a, "band"), .remote = arg(a, "remote")};
-    *r = (robotsim_options){.lockstep = arg(a, "lockstep"), .patience_s = 20, .stop = cli_interrupted};
+    *r = (robotsim_options){.lockstep = arg(a, "lockstep"), .patience_s = 60, .stop = cli_interrupted};
     if (!deploy_address(a, &r->at)) return false;
     r->at.realtime = !r->lockstep;
     if (!arg_number(a, "noise", 0, 100, &o->noise) || !arg_number(a, "latency", 0, 126, &latency) ||
