@@ -47,10 +47,22 @@ static void plain_inputs(real x[WI_HEIGHT], const real s[WS], const real *target
     }
     x[3] = s[WS_Z];
     memcpy(x + 10, s + WS_Q, sizeof(real) * 2 * HRC_JOINTS);
-    for (int i = 0; i < HRC_JOINTS; i++) x[WI_TARGET + i] = target[i] - s[WS_Q + i];
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        const hrc_joint *j = &G1_JOINT[i];
+        const real error = target[i] - s[WS_Q + i];
+        x[WI_TARGET + i] = error;
+        x[WI_TORQUE + i] = tanh(((real)j->kp * error - (real)j->kd * s[WS_QD + i]) / (real)j->effort);
+    }
 }
 
-static void plain_inputs_back(real ds[WS], real *dtarget, const real dx[WI_HEIGHT])
+/* Of the torque before its limit. */
+static real torque_back(const real dx[WI_HEIGHT], const real *torque, int i)
+{
+    return dx[WI_TORQUE + i] * (1 - torque[i] * torque[i]) / (real)G1_JOINT[i].effort;
+}
+
+/* torque (HRC_JOINTS): inputs WI_TORQUE, raw */
+static void plain_inputs_back(real ds[WS], real *dtarget, const real dx[WI_HEIGHT], const real *torque)
 {
     for (int k = 0; k < 3; k++) {
         ds[WS_EZ + k] += dx[k];
@@ -60,8 +72,10 @@ static void plain_inputs_back(real ds[WS], real *dtarget, const real dx[WI_HEIGH
     ds[WS_Z] += dx[3];
     for (int i = 0; i < 2 * HRC_JOINTS; i++) ds[WS_Q + i] += dx[10 + i];
     for (int i = 0; i < HRC_JOINTS; i++) {
-        dtarget[i] = dx[WI_TARGET + i];
-        ds[WS_Q + i] -= dx[WI_TARGET + i];
+        const real dtorque = torque_back(dx, torque, i);
+        dtarget[i] = dx[WI_TARGET + i] + (real)G1_JOINT[i].kp * dtorque;
+        ds[WS_Q + i] -= dtarget[i];
+        ds[WS_QD + i] -= (real)G1_JOINT[i].kd * dtorque;
     }
 }
 
@@ -90,7 +104,12 @@ NN_FN void world_inputs(const world_model *m, real *x, const real *s, const real
                         n - i < WORLD_LANES ? n - i : WORLD_LANES);
 }
 
-/* dx: raw. x^ gives tanh back. */
+static real raw_input(const world_model *m, const real *x, int i)
+{
+    return x[i] / m->in_scale[i] + m->in_shift[i];
+}
+
+/* dx: raw. x^ gives the tanh's back. */
 static void inputs_back_lanes(const world_model *m, real *ds, real *dtarget, const real *dx, const real *x,
                               const real *s, int n)
 {
@@ -105,7 +124,7 @@ static void inputs_back_lanes(const world_model *m, real *ds, real *dtarget, con
     for (int l = 0; l < n; l++)
         for (int i = 0; i < WORLD_POINTS; i++) {
             const int touch = WI_TOUCH + i;
-            const real t = x[l * WI + touch] / m->in_scale[touch] + m->in_shift[touch];
+            const real t = raw_input(m, x + l * WI, touch);
             dheight[i][l] = dx[l * WI + WI_HEIGHT + i] + dx[l * WI + touch] * TOUCH * (1 - t * t);
             drise[i][l] = dx[l * WI + WI_RISE + i];
         }
@@ -113,7 +132,9 @@ static void inputs_back_lanes(const world_model *m, real *ds, real *dtarget, con
                       (const real(*)[WORLD_LANES])dheight, (const real(*)[WORLD_LANES])drise,
                       (const real(*)[3][WORLD_LANES])none);
     for (int l = 0; l < n; l++) {
-        plain_inputs_back(ds + l * WS, dtarget + l * HRC_JOINTS, dx + l * WI);
+        real torque[HRC_JOINTS];
+        for (int i = 0; i < HRC_JOINTS; i++) torque[i] = raw_input(m, x + l * WI, WI_TORQUE + i);
+        plain_inputs_back(ds + l * WS, dtarget + l * HRC_JOINTS, dx + l * WI, torque);
         for (int i = 0; i < WS; i++) ds[l * WS + i] += dlanes[i][l];
     }
 }

@@ -1,8 +1,9 @@
 /* The world model: a network that says how the robot moves in one control period under given joint targets,
  * so that a policy can be trained by differentiating through many imagined periods.
  *
- *   x (184)  ez, z, v, w, q, qd, target - q; of every point of world_points.h: height, tanh(25 height), rise.
- *            Nothing tells place or heading.
+ *   x (213)  ez, z, v, w, q, qd, target - q; tanh of the PD law's torque over its limit, since weak joints
+ *            saturate under the body's weight; of every point of world_points.h: height, tanh(25 height),
+ *            rise. Nothing tells place or heading.
  *   o (70)   = shift + scale (net(x^) + skip x^): world_state.h says what they do. x^ is normalised; `skip`
  *            is linear and starts as a ridge regression, so that the network learns what is not linear. */
 #ifndef HRC_LEARN_WORLD_H
@@ -13,10 +14,11 @@
 
 enum {
     WI_TARGET = 10 + 2 * HRC_JOINTS,
-    WI_HEIGHT = WI_TARGET + HRC_JOINTS,
+    WI_TORQUE = WI_TARGET + HRC_JOINTS,
+    WI_HEIGHT = WI_TORQUE + HRC_JOINTS,
     WI_TOUCH = WI_HEIGHT + WORLD_POINTS,
     WI_RISE = WI_TOUCH + WORLD_POINTS,
-    WI = WI_RISE + WORLD_POINTS, /* 184 */
+    WI = WI_RISE + WORLD_POINTS, /* 213 */
 };
 
 typedef struct {

@@ -180,7 +180,11 @@ static bool fill_fit(world_trainer *t)
     for (int b = 0; b < B; b++) {
         int world;
         int64_t step;
-        if (!replay_draw(k, &t->dice, H, 0, &world, &step)) return false;
+        /* Half from what the policy does lately: there the model has to be right. */
+        const int recent = b % 2 ? t->cfg.world_recent : 0;
+        if (!replay_draw(k, &t->dice, H, recent, &world, &step) &&
+            !replay_draw(k, &t->dice, H, 0, &world, &step))
+            return false;
         for (int h = 0; h <= H; h++) {
             const replay_step *at = replay_at(k, world, step + h);
             memcpy(t->fit.truth + (size_t)(h * B + b) * WS, at->s, sizeof at->s);
