@@ -131,7 +131,7 @@ static const option OPTIONS[] = {
     {"starts", "N", "200", "starts for each of the four distances"},
     {"steps", "N", "5", "Euler steps"},
     {"t-start", "T", "0.9", "where the warm start enters the flow"},
-    {"noise", "N", "0.3", "size of the noise a plan starts from: 1 varies as the corpus does"},
+    {"noise", "N", "0.2", "size of the noise a plan starts from: 1 varies as the corpus does"},
     {"cold", NULL, NULL, "no warm start (the paper's ablation)"},
     {"bf16", NULL, NULL, "plan in bfloat16"},
     {0},

@@ -129,7 +129,7 @@ static const option OPTIONS[] = {
     {"state", "FILE@FRAME", NULL, "where the robot is: a frame (at 50 fps) of a motion; -1 is the last"},
     {"target", "FILE@FRAME", "stand", "where it should get, or 'stand': the default stance on the spot"},
     {"due", "SECONDS", NULL, "when to be there, 0.2 to 2; default: 0.2, and up to 2 from the ground"},
-    {"noise", "N", "0.3", "size of the noise a plan starts from: 1 varies as the corpus does"},
+    {"noise", "N", "0.2", "size of the noise a plan starts from: 1 varies as the corpus does"},
     {"chain", "SECONDS", NULL, "replan every 40 ms from the plan itself, without physics, this long"},
     {"out", "FILE", NULL, "write the motion (-o), to look at with 'heracles view'"},
     {0},

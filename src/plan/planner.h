@@ -20,7 +20,7 @@ typedef struct {
     pool *threads; /* borrowed; NULL: the caller's thread alone */
 } planner_options;
 
-#define PLANNER_NOISE 0.3f
+#define PLANNER_NOISE 0.2f
 
 planner_options planner_defaults(void); /* float, 5 steps, 0.9, warm start, seed 0 */
 
