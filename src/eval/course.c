@@ -36,6 +36,18 @@ void disturb_describe(const disturbance *d, char *out, size_t size)
         snprintf(out, size, "punch %.3g N for %.3g s %s", strength, d->seconds, TO[eighth]);
 }
 
+bool disturb_due(const disturbance *list, int n, int *next, double t_s, sim_world *w, rollout *record)
+{
+    const int before = *next;
+    for (; *next < n && list[*next].t_s <= t_s + 1e-9; ++*next) {
+        char words[80];
+        disturb_apply(&list[*next], w);
+        disturb_describe(&list[*next], words, sizeof words);
+        if (record) rollout_note(record, t_s, words);
+    }
+    return *next > before;
+}
+
 /* ---- Courses ---- */
 
 hrc_status course_create(course *t, const char *name, const char *category, clip *motion, bool held,
@@ -100,17 +112,13 @@ typedef struct {
     course_result *out;
 } running;
 
-static void start(running *r)
+void course_world(const course *c, const double *start, const sim *physics, sim_world *w)
 {
-    const course *t = r->t;
     double qpos[HRC_NQ], qvel[HRC_NV];
-    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)clip_frame(&t->motion, t->first)[i];
-    for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)t->qvel[(size_t)t->first * HRC_NV + (size_t)i];
-    r->world = (sim_world){0};
-    if (t->own_start)
-        sim_reset(r->m->physics, &r->world, t->start, NULL);
-    else
-        sim_reset(r->m->physics, &r->world, qpos, qvel);
+    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)clip_frame(&c->motion, c->first)[i];
+    for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)c->qvel[(size_t)c->first * HRC_NV + (size_t)i];
+    *w = (sim_world){0};
+    sim_reset(physics, w, start ? start : qpos, start ? NULL : qvel);
 }
 
 /* The state as the step finds it. */
@@ -118,21 +126,6 @@ static void record_pose(running *r, int i)
 {
     for (int k = 0; r->record && k < HRC_NQ; k++)
         r->record->qpos[(size_t)i * HRC_NQ + (size_t)k] = (float)r->world.qpos[k];
-}
-
-static void disturb(running *r, double t_s)
-{
-    while (r->next_disturbance < r->t->ndisturb && r->t->disturb[r->next_disturbance].t_s <= t_s + 1e-9) {
-        const disturbance *d = &r->t->disturb[r->next_disturbance++];
-        char words[80];
-        disturb_apply(d, &r->world);
-        disturb_describe(d, words, sizeof words);
-        r->calm = 0;
-        r->out->stands_s = -1;
-        if (!r->record) continue;
-        const char *kept = arena_strdup(&r->record->memory, words);
-        if (kept) r->record->events[r->record->nevents++] = (rollout_event){t_s, kept};
-    }
 }
 
 static hrc_status act(running *r, int i, hrc_error *err)
@@ -160,8 +153,7 @@ static void judge(running *r, int i)
                   t->qvel + frame * HRC_NV);
     if (r->world.diverged) e.complete = e.strict = false;
     if (!e.complete && !r->sums.failed && r->record)
-        r->record->events[r->record->nevents++] =
-            (rollout_event){(double)i / HRC_RATE_HZ, "lost the reference"};
+        rollout_note(r->record, (double)i / HRC_RATE_HZ, "lost the reference");
     tally_add(&r->sums, &e);
     const double t_s = (double)i / HRC_RATE_HZ;
     if (!e.complete) r->calm = 0, r->out->stands_s = -1;
@@ -176,14 +168,16 @@ static hrc_status run(running *r, hrc_error *err)
 {
     const course *t = r->t;
     double plan_ms = 0;
-    start(r);
+    course_world(t, t->own_start ? t->start : NULL, r->m->physics, &r->world);
     if (r->m->control) {
         const hrc_motion motion = course_motion(t);
         hrc_controller_reset(r->m->control);
         TRY(hrc_follow(r->m->control, &motion, t->first, t->how, err));
     }
     for (int i = 0; i < t->frames; i++) {
-        disturb(r, (double)i / HRC_RATE_HZ);
+        if (disturb_due(t->disturb, t->ndisturb, &r->next_disturbance, (double)i / HRC_RATE_HZ, &r->world,
+                        r->record))
+            r->calm = 0, r->out->stands_s = -1;
         TRY(act(r, i, err));
         judge(r, i + 1);
         if (r->m->control && hrc_controller_report(r->m->control)->replanned)

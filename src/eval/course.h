@@ -68,7 +68,14 @@ hrc_status course_run(const course *t, const course_means *means, course_result 
 hrc_status loop_step(hrc_controller *c, sim *physics, sim_world *w, int worker, hrc_target *target,
                      hrc_error *err);
 
+/* The world of the course's start: the reference's own state, or `start`, at rest. */
+void course_world(const course *c, const double *start, const sim *physics, sim_world *w);
+
 void disturb_apply(const disturbance *d, sim_world *w);
+
+/* Applies those that are due, each once, and notes them as events of the record (NULL: none). *next is the
+ * first that is not done yet. True when there was one. */
+bool disturb_due(const disturbance *list, int n, int *next, double t_s, sim_world *w, rollout *record);
 void disturb_describe(const disturbance *d, char *out, size_t size); /* "push 1.5 m/s to the left" */
 
 #endif

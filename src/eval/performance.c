@@ -21,30 +21,13 @@ typedef struct {
     double plan_ms;
 } stage;
 
-static void note(stage *s, double t_s, const char *words)
-{
-    const char *kept = arena_strdup(&s->out->memory, words);
-    if (kept) s->out->events[s->out->nevents++] = (rollout_event){t_s, kept};
-}
-
-static void disturb(stage *s, double t_s)
-{
-    while (s->next < s->p->ndisturb && s->p->disturb[s->next].t_s <= t_s + 1e-9) {
-        const disturbance *d = &s->p->disturb[s->next++];
-        char words[80];
-        disturb_apply(d, &s->world);
-        disturb_describe(d, words, sizeof words);
-        note(s, t_s, words);
-    }
-}
-
 static void judge(stage *s, const sim_world *before, const hrc_report *r, double t_s)
 {
     frame_error e;
     if (r->waiting) return;
     frame_compare(&e, before->qpos, before->qvel, r->reference.qpos, r->reference.qvel);
     if (before->diverged) e.complete = e.strict = false;
-    if (!e.complete && !s->sums.failed) note(s, t_s, "lost the reference");
+    if (!e.complete && !s->sums.failed) rollout_note(s->out, t_s, "lost the reference");
     tally_add(&s->sums, &e);
 }
 
@@ -65,7 +48,7 @@ static hrc_status step(stage *s, const char *motion, hrc_error *err)
     const double t_s = (double)s->i / HRC_RATE_HZ;
     const hrc_report *r = hrc_controller_report(s->control);
     hrc_target target;
-    disturb(s, t_s);
+    disturb_due(s->p->disturb, s->p->ndisturb, &s->next, t_s, &s->world, s->out);
     const sim_world before = s->world;
     TRY(loop_step(s->control, s->physics, &s->world, 0, &target, err));
     judge(s, &before, r, t_s);
@@ -84,7 +67,7 @@ static hrc_status play(stage *s, int k, hrc_error *err)
     const int how = k > 0 || s->p->start ? HRC_PLACE | HRC_WAIT : 0;
     const int held = (int)lrint(s->p->hold_s * HRC_RATE_HZ);
     TRY(hrc_follow(s->control, &motion, c->first, how, err));
-    if (k > 0) note(s, (double)s->i / HRC_RATE_HZ, c->name);
+    if (k > 0) rollout_note(s->out, (double)s->i / HRC_RATE_HZ, c->name);
     int at_end = 0;
     while (at_end <= held && s->i < s->out->n) {
         TRY(step(s, c->name, err));
@@ -93,23 +76,10 @@ static hrc_status play(stage *s, int k, hrc_error *err)
     return HRC_OK;
 }
 
-static void begin(stage *s)
-{
-    const course *c = &s->p->courses[0];
-    double qpos[HRC_NQ], qvel[HRC_NV];
-    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)clip_frame(&c->motion, c->first)[i];
-    for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)c->qvel[(size_t)c->first * HRC_NV + (size_t)i];
-    s->world = (sim_world){0};
-    if (s->p->start)
-        sim_reset(s->physics, &s->world, s->p->start, NULL);
-    else
-        sim_reset(s->physics, &s->world, qpos, qvel);
-    hrc_controller_reset(s->control);
-}
-
 static hrc_status play_all(stage *s, hrc_error *err)
 {
-    begin(s);
+    course_world(&s->p->courses[0], s->p->start, s->physics, &s->world);
+    hrc_controller_reset(s->control);
     for (int k = 0; k < s->p->n; k++) TRY(play(s, k, err));
     s->out->n = s->i;
     const hrc_report *r = hrc_controller_report(s->control);

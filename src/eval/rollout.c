@@ -70,6 +70,12 @@ void rollout_control(rollout *r, int i, const hrc_report *report)
     s[SIGNAL_REFUSED] = report->replanned && report->verdict != HRC_FINE;
 }
 
+void rollout_note(rollout *r, double t_s, const char *words)
+{
+    const char *kept = arena_strdup(&r->memory, words);
+    if (kept) r->events[r->nevents++] = (rollout_event){t_s, kept};
+}
+
 static bool is_rollout(const tensorfile *file)
 {
     const char *format = tensorfile_meta(file, "format");

@@ -57,6 +57,9 @@ void rollout_free(rollout *r);
 /* Frame i of ref, signals and plan, as far as they are there, from what the controller did. */
 void rollout_control(rollout *r, int i, const hrc_report *report);
 
+/* One more event; the caller has seen to room for it. */
+void rollout_note(rollout *r, double t_s, const char *words);
+
 bool rollout_is_file(const char *path); /* a safetensors file that says it is one; never an error */
 hrc_status rollout_load(rollout *r, const char *path, hrc_error *err);
 hrc_status rollout_save(const rollout *r, const char *path, hrc_error *err);
