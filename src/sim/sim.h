@@ -57,6 +57,15 @@ void sim_step(sim *s, sim_world *worlds, const double *targets, int n);
 /* The same for one world on the calling thread, which is worker `worker` of the pool. */
 void sim_step_one(sim *s, sim_world *w, const double target[HRC_JOINTS], int worker);
 
+/* What presses on the links in the last physics step that this worker did, the strongest first; returns how
+ * many. Ask the worker that has just stepped the world in question. */
+typedef struct {
+    int link;
+    double pos[3], force[3]; /* world frame, m and N */
+} sim_force;
+
+int sim_forces(const sim *s, int worker, sim_force *out, int max);
+
 void sim_push(sim_world *w, const double lin[3],
               const double ang[3]); /* adds to the root's velocity, world */
 void sim_hit(sim_world *w, int link, const double force[3], double seconds);
