@@ -2,8 +2,6 @@
  * The address keeps the moment: #item=0&t=1.25&play=0&ghost=1&plan=1&follow=1&speed=1&view=azimuth,elevation,distance */
 'use strict';
 
-const NQ = 36;
-const ROBOT_COLOUR = '#e8a33d', GHOST_COLOUR = '#56b4ff', PLAN_COLOUR = '#6fd08c';
 const SIGNALS = 4, GAP = 0, REWRITE = 1, PLANNED = 2, REFUSED = 3; /* of a frame, as eval/rollout.h has them */
 const REWRITTEN = 0.5; /* rad over all joints: from here on the planner is said to have rewritten the reference */
 
@@ -24,7 +22,7 @@ function decodeFrames(packed) {
     return frames;
 }
 
-/* A motion: frames at a constant rate, read between frames (slerp is not needed at these angles). */
+/* A motion: frames at a constant rate, read between frames. */
 class Motion {
     constructor(frames, fps) {
         this.frames = frames;
@@ -34,14 +32,7 @@ class Motion {
 
     pose(t, out) {
         const at = Math.min(this.n - 1, Math.max(0, t * this.fps)), i = Math.floor(at), u = at - i;
-        const a = NQ * i, b = NQ * Math.min(this.n - 1, i + 1), f = this.frames;
-        for (let k = 0; k < NQ; k++) out[k] = f[a + k] + u * (f[b + k] - f[a + k]);
-        let dot = 0, norm = 0;
-        for (let k = 3; k < 7; k++) dot += f[a + k] * f[b + k];
-        if (dot < 0) for (let k = 3; k < 7; k++) out[k] = f[a + k] - u * (f[b + k] + f[a + k]);
-        for (let k = 3; k < 7; k++) norm += out[k] * out[k];
-        for (let k = 3; k < 7; k++) out[k] /= Math.sqrt(norm);
-        return out;
+        return blendPose(out, this.frames, NQ * i, this.frames, NQ * Math.min(this.n - 1, i + 1), u);
     }
 
     /* Which way the first frame faces: the twist of its root about the vertical. */

@@ -8,6 +8,20 @@
  * Nothing here knows an element of a page by its name. */
 'use strict';
 
+const NQ = 36;
+const ROBOT_COLOUR = '#e8a33d', GHOST_COLOUR = '#56b4ff', PLAN_COLOUR = '#6fd08c';
+
+/* The pose between frame a of `from` and frame b of `to` (offsets into arrays); slerp is not needed at these angles. */
+function blendPose(out, from, a, to, b, u) {
+    for (let k = 0; k < NQ; k++) out[k] = from[a + k] + u * (to[b + k] - from[a + k]);
+    let dot = 0, norm = 0;
+    for (let k = 3; k < 7; k++) dot += from[a + k] * to[b + k];
+    if (dot < 0) for (let k = 3; k < 7; k++) out[k] = from[a + k] - u * (to[b + k] + from[a + k]);
+    for (let k = 3; k < 7; k++) norm += out[k] * out[k];
+    for (let k = 3; k < 7; k++) out[k] /= Math.sqrt(norm);
+    return out;
+}
+
 /* ---- Shapes. Half sizes as in the robot's table; capsules and cylinders lie along z. ---- */
 
 /* Turn a profile about z. Each strip is a list of [radius, z, normal radius, normal z]; strips do not share
@@ -44,21 +58,21 @@ function cylinderGeometry(r, h) {
         [[r, c - h, 1, 0], [r, h - c, 1, 0]],
         [[r, h - c, d, d], [r - c, h, d, d]],
         [[r - c, h, 0, 1], [0, h, 0, 1]],
-    ], 36);
+    ], Stage.light ? 12 : 36);
 }
 
 function capsuleGeometry(r, h) {
-    const strip = [], steps = 10;
+    const strip = [], steps = Stage.light ? 3 : 10;
     for (let i = 0; i <= 2 * steps + 1; i++) {
         const lower = i <= steps, angle = Math.PI / 2 * ((lower ? i : i - 1) / steps - 1);
         strip.push([r * Math.cos(angle), (lower ? -h : h) + r * Math.sin(angle), Math.cos(angle), Math.sin(angle)]);
     }
-    return revolve([strip], 28);
+    return revolve([strip], Stage.light ? 10 : 28);
 }
 
-/* A box with rounded edges: five cells a side, the outer ones bent onto the rounding. */
+/* A box with rounded edges: five cells a side (three where light), the outer ones bent onto the rounding. */
 function boxGeometry(half) {
-    const geometry = new THREE.BoxBufferGeometry(2, 2, 2, 5, 5, 5);
+    const cells = Stage.light ? 3 : 5, geometry = new THREE.BoxBufferGeometry(2, 2, 2, cells, cells, cells);
     const position = geometry.attributes.position.array, normal = geometry.attributes.normal.array;
     const r = Math.min(0.016, 0.45 * Math.min(half[0], half[1], half[2]));
     for (let v = 0; v < position.length; v += 3) {
@@ -79,7 +93,7 @@ function boxGeometry(half) {
 }
 
 function ellipsoidGeometry(half) {
-    const geometry = new THREE.SphereBufferGeometry(1, 32, 20);
+    const geometry = new THREE.SphereBufferGeometry(1, Stage.light ? 12 : 32, Stage.light ? 8 : 20);
     geometry.deleteAttribute('uv');
     return geometry.applyMatrix(new THREE.Matrix4().makeScale(half[0], half[1], half[2]));
 }
@@ -160,23 +174,27 @@ class Robot {
     }
 
     static solidMesh(part) {
-        if (!Robot.materials) Robot.materials = {
+        if (!Robot.materials) Robot.materials = Stage.light ? {
+            light: new THREE.MeshLambertMaterial({color: linear(0xa9b0ba)}),
+            dark: new THREE.MeshLambertMaterial({color: linear(0x3a3f47)}),
+        } : {
             light: new THREE.MeshStandardMaterial({color: linear(0xa9b0ba), metalness: 0.3, roughness: 0.45}),
             dark: new THREE.MeshStandardMaterial({color: linear(0x2e3238), metalness: 0.3, roughness: 0.36}),
         };
         const mesh = new THREE.Mesh(part.geometry, Robot.materials[part.colour]);
+        mesh.userData.link = part.link;
         mesh.castShadow = mesh.receiveShadow = true;
         return mesh;
     }
 
     /* First only depth, then colour: each pixel is blended once, however many shapes lie behind it. */
     static ghostMaterials(options) {
+        const look = {color: linear(options.ghost), emissive: linear(options.ghost), emissiveIntensity: 0.35,
+            transparent: true, opacity: options.opacity || 0.3};
+        if (Stage.light) return [new THREE.MeshLambertMaterial(look)];
         return [
             new THREE.MeshBasicMaterial({colorWrite: false, transparent: true}),
-            new THREE.MeshStandardMaterial({
-                color: linear(options.ghost), emissive: linear(options.ghost), emissiveIntensity: 0.35,
-                roughness: 0.7, transparent: true, opacity: options.opacity || 0.3,
-            }),
+            new THREE.MeshStandardMaterial({...look, roughness: 0.7}),
         ];
     }
 
@@ -218,6 +236,7 @@ class Orbit {
         }, {passive: false});
         element.addEventListener('pointerdown', event => {
             element.setPointerCapture(event.pointerId);
+            if (this.pointers.size === 0 && this.grab && this.grab(event)) return; /* the page wants this one */
             this.pointers.set(event.pointerId, {x: event.clientX, y: event.clientY});
         });
         for (const name of ['pointerup', 'pointercancel'])
@@ -276,11 +295,11 @@ class Stage {
      * whether another one should follow. */
     constructor(container) {
         this.container = container;
-        this.renderer = new THREE.WebGLRenderer({antialias: true});
+        this.renderer = new THREE.WebGLRenderer({antialias: !Stage.light});
         this.renderer.gammaOutput = true;
         this.renderer.toneMapping = THREE.ACESFilmicToneMapping;
         this.renderer.toneMappingExposure = 0.95;
-        this.renderer.shadowMap.enabled = true;
+        this.renderer.shadowMap.enabled = !Stage.light;
         this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
         container.appendChild(this.renderer.domElement);
         this.renderer.domElement.addEventListener('webglcontextrestored', () => this.draw());
@@ -291,6 +310,7 @@ class Stage {
         this.frame = null;
         this.pending = false;
         this.last = null;
+        this.sharpness = Stage.light ? 1 : 2; /* pixels of the picture per pixel of the page, at most */
         this.addWorld();
         new ResizeObserver(() => this.resize()).observe(container);
         this.resize();
@@ -335,7 +355,8 @@ class Stage {
         texture.encoding = THREE.sRGBEncoding;
         texture.anisotropy = Math.min(8, this.renderer.capabilities.getMaxAnisotropy());
         const floor = new THREE.Mesh(new THREE.PlaneBufferGeometry(200, 200),
-            new THREE.MeshStandardMaterial({map: texture, roughness: 0.85, metalness: 0}));
+            Stage.light ? new THREE.MeshLambertMaterial({map: texture})
+                : new THREE.MeshStandardMaterial({map: texture, roughness: 0.85, metalness: 0}));
         floor.receiveShadow = true;
         return floor;
     }
@@ -343,7 +364,7 @@ class Stage {
     /* The smaller the window, the further the camera must stand for the same figure. */
     resize() {
         const width = Math.max(1, this.container.clientWidth), height = Math.max(1, this.container.clientHeight);
-        this.renderer.setPixelRatio(Math.min(2, window.devicePixelRatio || 1));
+        this.renderer.setPixelRatio(Math.min(this.sharpness, window.devicePixelRatio || 1));
         this.renderer.setSize(width, height);
         this.camera.aspect = width / height;
         this.camera.fov = this.camera.aspect < 0.8
@@ -370,6 +391,14 @@ class Stage {
     }
 }
 Stage.FOV = 38;
+Stage.light = false; /* set before anything is made: fewer triangles, cheaper light, no shadows */
+
+/* Does this browser draw in software? */
+Stage.inSoftware = () => {
+    const gl = document.createElement('canvas').getContext('webgl');
+    const info = gl && gl.getExtension('WEBGL_debug_renderer_info');
+    return !!info && /swiftshader|llvmpipe|software/i.test(gl.getParameter(info.UNMASKED_RENDERER_WEBGL));
+};
 
 /* ---- Time. ---- */
 

@@ -10,7 +10,7 @@
     .section .rodata
     EMBED(replay_html, "replay.html")
     EMBED(viewer_css, "viewer.css")
-    EMBED(three_js, "three.min.js")
+    EMBED(three_js, "three_licence.js" ; .incbin "three.min.js")
     EMBED(viewer_js, "viewer.js")
     EMBED(replay_js, "replay.js")
     EMBED(report_html, "report.html")
@@ -18,5 +18,8 @@
     EMBED(report_js, "report.js")
     EMBED(plot_html, "plot.html")
     EMBED(plot_js, "plot.js")
+    EMBED(play_html, "play.html")
+    EMBED(play_css, "play.css")
+    EMBED(play_js, "play.js")
 
     .section .note.GNU-stack, "", %progbits

@@ -13,6 +13,9 @@ EMBED(report_css)
 EMBED(report_js)
 EMBED(plot_html)
 EMBED(plot_js)
+EMBED(play_html)
+EMBED(play_css)
+EMBED(play_js)
 #undef EMBED
 
 /* One of them as a piece of a file (base/file.h). */

@@ -39,6 +39,21 @@ static int fill_template(file_piece *pieces, file_piece page, const html_filling
     return count;
 }
 
+hrc_status html_text(char **out, size_t *size, file_piece page, const html_filling *fillings, int n,
+                     hrc_error *err)
+{
+    file_piece pieces[2 * MAX_FILLINGS + 1];
+    int count = n <= MAX_FILLINGS ? fill_template(pieces, page, fillings, n) : -1;
+    if (count < 0) return fail(err, HRC_EINVAL, "a page template lacks one of its marks");
+    *size = 0;
+    for (int i = 0; i < count; i++) *size += pieces[i].size;
+    char *at = *out = malloc(*size + 1);
+    if (!at) return fail(err, HRC_ENOMEM, "page: out of memory");
+    for (int i = 0; i < count; i++) at = (char *)memcpy(at, pieces[i].data, pieces[i].size) + pieces[i].size;
+    *at = 0;
+    return HRC_OK;
+}
+
 hrc_status html_write(const char *path, file_piece page, const html_filling *fillings, int n, size_t *bytes,
                       hrc_error *err)
 {

@@ -20,4 +20,8 @@ char *html_script_text(const json_t *value);
 hrc_status html_write(const char *path, file_piece page, const html_filling *fillings, int n, size_t *bytes,
                       hrc_error *err);
 
+/* The same in memory, zero-terminated; the caller frees it. */
+hrc_status html_text(char **out, size_t *size, file_piece page, const html_filling *fillings, int n,
+                     hrc_error *err);
+
 #endif

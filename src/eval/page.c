@@ -33,7 +33,7 @@ static json_t *vector_json(const double *x, int n)
     return out;
 }
 
-static json_t *robot_json(void)
+json_t *page_robot(void)
 {
     static const char *const SHAPES[] = {
         [G1_BOX] = "box", [G1_CAPSULE] = "capsule", [G1_CYLINDER] = "cylinder", [G1_ELLIPSOID] = "ellipsoid"};
@@ -184,28 +184,52 @@ hrc_status page_json(json_t **out, const page_item *items, int n, hrc_error *err
             status = fail(err, HRC_EINVAL,
                           "page item %d: out of memory, or its name or an event is not UTF-8 text", i);
     }
-    *out = json_pack("{s:o, s:o}", "robot", robot_json(), "items", list);
+    *out = json_pack("{s:o, s:o}", "robot", page_robot(), "items", list);
     if (status == HRC_OK && !*out) status = fail(err, HRC_ENOMEM, "page: out of memory");
     if (status < 0) json_decref(*out);
     return status;
 }
 
-/* ---- The page. ---- */
+/* ---- The pages. ---- */
 
-hrc_status page_write(const char *path, const page_item *items, int n, size_t *bytes, hrc_error *err)
+/* path NULL: into *text. */
+static hrc_status make_page(const char *path, char **text, size_t *bytes, const page_item *items, int n,
+                            hrc_error *err)
 {
     json_t *json;
     TRY(page_json(&json, items, n, err));
     char *data = html_script_text(json);
     json_decref(json);
-    if (!data) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    if (!data) return fail(err, HRC_ENOMEM, "page: out of memory");
     const html_filling fillings[] = {
         {"@viewer.css@", EMBEDDED(viewer_css)}, {"@data@", {data, strlen(data)}},
         {"@three.min.js@", EMBEDDED(three_js)}, {"@viewer.js@", EMBEDDED(viewer_js)},
         {"@replay.js@", EMBEDDED(replay_js)},
     };
     const file_piece template = EMBEDDED(replay_html);
-    hrc_status status = html_write(path, template, fillings, COUNT(fillings), bytes, err);
+    hrc_status status = path ? html_write(path, template, fillings, COUNT(fillings), bytes, err)
+                             : html_text(text, bytes, template, fillings, COUNT(fillings), err);
     free(data);
     return status;
+}
+
+hrc_status page_write(const char *path, const page_item *items, int n, size_t *bytes, hrc_error *err)
+{
+    return make_page(path, NULL, bytes, items, n, err);
+}
+
+hrc_status page_text(char **out, size_t *size, const page_item *items, int n, hrc_error *err)
+{
+    return make_page(NULL, out, size, items, n, err);
+}
+
+hrc_status page_live(char **out, size_t *size, hrc_error *err)
+{
+    const html_filling fillings[] = {
+        {"@viewer.css@", EMBEDDED(viewer_css)}, {"@play.css@", EMBEDDED(play_css)},
+        {"@three.min.js@", EMBEDDED(three_js)}, {"@viewer.js@", EMBEDDED(viewer_js)},
+        {"@play.js@", EMBEDDED(play_js)},
+    };
+    const file_piece template = EMBEDDED(play_html);
+    return html_text(out, size, template, fillings, COUNT(fillings), err);
 }

@@ -1,4 +1,5 @@
-/* The replay page: one HTML file that needs nothing else, with the robot, its motions and the viewer. */
+/* The replay page: one HTML file that needs nothing else, with the robot, its motions and the viewer. And the
+ * page of the live playground, with the same viewer. */
 #ifndef HRC_EVAL_PAGE_H
 #define HRC_EVAL_PAGE_H
 
@@ -25,5 +26,11 @@ page_item page_item_of(const rollout *r);
 hrc_status page_json(json_t **out, const page_item *items, int n, hrc_error *err);
 
 hrc_status page_write(const char *path, const page_item *items, int n, size_t *bytes, hrc_error *err);
+
+/* The same in memory, zero-terminated; the caller frees it. */
+hrc_status page_text(char **out, size_t *size, const page_item *items, int n, hrc_error *err);
+hrc_status page_live(char **out, size_t *size, hrc_error *err);
+
+json_t *page_robot(void); /* what the viewer's Robot is made of */
 
 #endif
