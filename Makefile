@@ -12,7 +12,7 @@ FLAGS    = -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -fopenmp-simd -ffp-contract=of
            -pthread $(WARN) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 
 # Debian packages: to build, to test, to format.
-PKG_BUILD = libmujoco-dev libopenblas-dev libjansson-dev libzip-dev libjs-three cyclonedds-dev cyclonedds-tools
+PKG_BUILD = libmujoco-dev libopenblas-dev libjansson-dev libzip-dev libjs-three cyclonedds-dev cyclonedds-tools libwebsockets-dev
 PKG_TEST  = $(PKG_BUILD) chromium libpng-dev
 PKG_FUZZ  = $(PKG_BUILD) clang libclang-rt-14-dev
 
@@ -24,7 +24,7 @@ objects   = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)))
 APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(wildcard src/*/*.S)) $(BUILD)/idl/g1.o
 TEST_OBJ  = $(call objects,$(wildcard test/*.c))
-APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lddsc -lm
+APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lddsc -lwebsockets -lm
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
 .PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets motions corpus \
@@ -37,6 +37,7 @@ help:
 
 demo: all
 	$(BUILD)/heracles demo -o demo.html
+	@echo "To push the robot yourself, live in the browser: $(BUILD)/heracles play"
 
 test: $(BUILD)/.packages-test
 	@$(MAKE) --no-print-directory all $(BUILD)/test/run

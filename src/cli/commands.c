@@ -5,6 +5,7 @@
 const command *const COMMANDS[] = {
     &CMD_DEMO,
     &CMD_RUN,
+    &CMD_PLAY,
     &CMD_VIEW,
     &CMD_MOTION_INFO,
     &CMD_MOTION_CONVERT,

@@ -17,7 +17,7 @@ extern const command CMD_EVAL;
 extern const command CMD_RUN;
 extern const command CMD_EVAL_PLANNER;
 extern const command CMD_EXPORT;
-extern const command CMD_PLAN, CMD_PLOT;
+extern const command CMD_PLAN, CMD_PLAY, CMD_PLOT;
 extern const command CMD_TRAIN_PLANNER, CMD_TRAIN_TRACKER;
 extern const command CMD_VIEW;
 

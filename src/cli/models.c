@@ -47,6 +47,27 @@ hrc_status models_open(models *m, const char *tracker, const char *planner, hrc_
     return status;
 }
 
+static bool is_shipped(const char *name)
+{
+    char path[4096];
+    return shipped_path(path, sizeof path, name);
+}
+
+hrc_status models_load_found(models *m, const args *a, hrc_error *err)
+{
+    const char *planner = arg(a, "planner");
+    const bool on = !strcmp(planner, "on"), off = !strcmp(planner, "off");
+    hrc_status status = HRC_OK;
+    *m = (models){.planner_path = "off"};
+    if (arg_given(a, "tracker") || is_shipped(arg(a, "tracker")))
+        status = load_one(&m->tracker, m->tracker_path, arg(a, "tracker"), !arg_given(a, "tracker"),
+                          HRC_TRACKER, err);
+    if (status == HRC_OK && !off && (!on || is_shipped(SHIPPED_PLANNER)))
+        status = load_one(&m->planner, m->planner_path, on ? SHIPPED_PLANNER : planner, on, HRC_PLANNER, err);
+    if (status < 0) models_free(m);
+    return status;
+}
+
 void models_free(models *m)
 {
     hrc_model_free(m->tracker);

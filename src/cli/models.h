@@ -21,6 +21,8 @@ typedef struct {
 /* By the options; with_planner false: the tracker alone, whatever --planner says. */
 hrc_status models_load(models *m, const args *a, bool with_planner, hrc_error *err);
 hrc_status models_open(models *m, const char *tracker, const char *planner, hrc_error *err); /* NULL: none */
+/* A shipped model that is not there is left out: NULL. */
+hrc_status models_load_found(models *m, const args *a, hrc_error *err);
 void models_free(models *m);
 
 #endif

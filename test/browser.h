@@ -1,0 +1,28 @@
+/* A headless Chromium that a test drives in real time, through the DevTools protocol on a pipe. */
+#ifndef HRC_TEST_BROWSER_H
+#define HRC_TEST_BROWSER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Everything here ends the test when it fails. Skips the test when there is no Chromium. */
+void browser_open(const char *address, int width, int height); /* closes the one that was open */
+void browser_close(void);
+
+json_t *browser_eval(const char *script); /* the value of an expression; the caller frees it */
+bool browser_true(const char *script);
+double browser_number(const char *script);
+void browser_wait(const char *script, double seconds); /* until it is true */
+
+/* As a hand would: moved to, pressed and let go at points of the page. */
+void browser_mouse(const char *type, double x, double y); /* "mouseMoved", "mousePressed", "mouseReleased" */
+void browser_click(double x, double y);
+void browser_key(const char *key); /* of one letter */
+
+void browser_picture(const char *path); /* PNG */
+
+/* What the page said on its console as a warning or error, and exceptions, since it was opened; "" when
+ * nothing. */
+const char *browser_complaints(void);
+
+#endif
