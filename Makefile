@@ -28,7 +28,7 @@ APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lddsc -lwebsockets -lm
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
 .PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets motions corpus \
-        newer-mujoco check-onnx clean help
+        newer-mujoco check-onnx compare-planner clean help
 
 all: $(BUILD)/heracles $(BUILD)/libheracles.a $(BUILD)/libheracles.so
 
@@ -161,6 +161,15 @@ check-onnx: all
 	@cd $(BUILD)/npm && npm install --silent --no-save --ignore-scripts onnxruntime-node
 	$(BUILD)/heracles export $(MODEL) -o $(BUILD)/npm/field.onnx --json > $(BUILD)/npm/field.json
 	node $(BUILD)/npm/check_onnx.mjs $(BUILD)/npm/field.json
+
+# Optional: a replan here, in PyTorch (apt: python3-torch) and in ONNX Runtime (npm), in the same run.
+compare-planner: all
+	@mkdir -p $(BUILD)/npm && cp tools/time_onnx.mjs $(BUILD)/npm/
+	@cd $(BUILD)/npm && npm install --silent --no-save --ignore-scripts onnxruntime-node
+	$(BUILD)/heracles train planner motions/wave.safetensors -o $(BUILD)/npm/full.safetensors --planner.timed=off \
+	    --planner.steps=1 --planner.batch=8 --float --quiet
+	$(BUILD)/heracles export $(BUILD)/npm/full.safetensors -o $(BUILD)/npm/full.onnx
+	/usr/bin/python3 tools/compare_planner.py $(abspath $(BUILD))/heracles $(abspath $(BUILD))/npm/full.onnx
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang

@@ -159,8 +159,9 @@ static json_t *figures_json(const figures *f)
 
 static void figures_print(const char *name, const figures *f)
 {
-    printf("%-5s %9.0f ms a step %9.1f GFLOP/s %9.1f GFLOP/s bare %6.0f %% of it %7.0f ms optimiser\n", name,
-           f->step_ms, f->gflops, f->peak_gflops, 100 * f->share, f->adam_ms);
+    printf(
+        "%-5s %6.0f ms a step %7.1f GFLOP/s %7.1f GFLOP/s bare %5.0f %% of it %5.0f ms optimiser, peak memory %.0f MB\n",
+        name, f->step_ms, f->gflops, f->peak_gflops, 100 * f->share, f->adam_ms, f->memory_mb);
 }
 
 static int run_bench(const args *a, bench *b, int dim)

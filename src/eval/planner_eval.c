@@ -11,8 +11,8 @@
 
 #define CHAINS 24
 #define CHAIN_FRAMES 150
-#define CHAIN_LOOK_AHEAD 25 /* frames between the chain's clock and its target */
-#define EXECUTE 2           /* frames between replans: 40 ms */
+#define CHAIN_LOOK_AHEAD PLAN_H /* frames between the chain's clock and its target: the loop's own */
+#define EXECUTE 2               /* frames between replans: 40 ms */
 #define SEEDS 8
 #define FALLEN_STARTS 16
 #define FALLEN_HEIGHT 0.35f /* m: pelvis of a pose on the ground */
