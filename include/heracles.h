@@ -186,6 +186,8 @@ typedef struct {
     hrc_plan_options plan;
     int replan;     /* control steps between plans: 2 */
     int look_ahead; /* frames from now to the planner's target: 10 */
+    int ahead;      /* the tracker sees a plan so many frames later than it would a reference: a plan starts
+                       where the robot is, so only its later part calls for a change. 5 */
     double leash_m; /* a reference that gets farther away on the floor is pulled along; 0: never. 0.5 */
     double wait_s;  /* longest wait for HRC_WAIT: 5 */
     int when_lost;  /* plan only from when the robot is far off the reference until it is back: 0, always */

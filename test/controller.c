@@ -130,7 +130,7 @@ static void test_plans(void)
             for (int k = 0; k < HRC_NQ; k++) ENSURE(r->plan.qpos[0][k] == (float)state.qpos[k]);
         for (int i = 0; i < HRC_WINDOW; i++) {
             hrc_frame f;
-            hrc_sample(&r->plan, (double)(step % 2 + 1 + i) / HRC_RATE_HZ, &f);
+            hrc_sample(&r->plan, (double)(step % 2 + 1 + i + hrc_defaults().ahead) / HRC_RATE_HZ, &f);
             ENSURE(!memcmp(&f, &r->window[i], sizeof f));
         }
     }
@@ -173,7 +173,8 @@ static void test_apart(void)
         }
         for (int i = 0; i < HRC_WINDOW && step > 0; i++) {
             hrc_frame f;
-            hrc_sample(&r->plan, (double)((step + 1) % 2 + 1 + 1 + i) / HRC_RATE_HZ, &f);
+            hrc_sample(&r->plan, (double)((step + 1) % 2 + 1 + 1 + i + hrc_defaults().ahead) / HRC_RATE_HZ,
+                       &f);
             if (step % 2) ENSURE(!memcmp(&f, &r->window[i], sizeof f));
         }
     }

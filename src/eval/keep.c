@@ -43,9 +43,16 @@ static void mix_text(uint64_t *hash, const char *format, double x)
 
 static void mix_options(uint64_t *hash, const hrc_options *o)
 {
-    const double all[] = {(double)o->plan.seed, o->plan.steps, (double)o->plan.t_start,
-                          o->plan.cold,         o->plan.bf16,  o->replan,
-                          o->look_ahead,        o->leash_m,    o->wait_s,
+    const double all[] = {(double)o->plan.seed,
+                          o->plan.steps,
+                          (double)o->plan.t_start,
+                          o->plan.cold,
+                          o->plan.bf16,
+                          o->replan,
+                          o->look_ahead,
+                          o->ahead,
+                          o->leash_m,
+                          o->wait_s,
                           o->when_lost};
     for (int i = 0; i < COUNT(all); i++) mix_text(hash, "%.17g ", all[i]);
 }

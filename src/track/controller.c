@@ -28,8 +28,12 @@ struct hrc_controller {
 
 hrc_options hrc_defaults(void)
 {
-    return (hrc_options){
-        .plan = hrc_plan_defaults(), .replan = 2, .look_ahead = PLAN_H, .leash_m = 0.5, .wait_s = 5};
+    return (hrc_options){.plan = hrc_plan_defaults(),
+                         .replan = 2,
+                         .look_ahead = PLAN_H,
+                         .ahead = 5,
+                         .leash_m = 0.5,
+                         .wait_s = 5};
 }
 
 hrc_options control_options(const config *cfg, uint64_t seed)
@@ -42,6 +46,7 @@ hrc_options control_options(const config *cfg, uint64_t seed)
                                   .threads = 1},
                          .replan = cfg->control_replan,
                          .look_ahead = cfg->control_look_ahead,
+                         .ahead = cfg->control_ahead,
                          .leash_m = cfg->control_leash,
                          .wait_s = cfg->control_wait,
                          .when_lost = !strcmp(cfg->control_plan, "when-lost")};
@@ -55,6 +60,9 @@ static hrc_status check_options(const hrc_options *o, hrc_error *err)
     if (o->look_ahead < 0 || o->look_ahead > 1000)
         return fail(err, HRC_EINVAL, "controller: look-ahead is %d frames, expected 0 to 1000",
                     o->look_ahead);
+    if (o->ahead < 0 || o->ahead >= PLAN_H)
+        return fail(err, HRC_EINVAL, "controller: plans are seen %d frames ahead, expected 0 to %d", o->ahead,
+                    PLAN_H - 1);
     if (!(o->leash_m >= 0) || !(o->wait_s >= 0))
         return fail(err, HRC_EINVAL, "controller: leash %g m and wait %g s, expected at least 0", o->leash_m,
                     o->wait_s);
@@ -225,7 +233,7 @@ static void fill_window(const hrc_controller *c, hrc_frame window[HRC_WINDOW])
     for (int i = 0; i < HRC_WINDOW; i++) {
         if (c->have_plan)
             plan_curve_beyond(window[i].qpos, window[i].qvel, &c->curve,
-                              (float)(c->age + lead + i) / HRC_RATE_HZ);
+                              (float)(c->age + lead + i + c->options.ahead) / HRC_RATE_HZ);
         else
             follow_frame(&c->reference, lead + i, &window[i]);
     }
