@@ -16,7 +16,7 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ROUNDS, PLANS = 3, 30
+ROUNDS, PLANS = int(os.environ.get("ROUNDS", 3)), int(os.environ.get("PLANS", 30))
 
 
 def torch_field():
