@@ -28,7 +28,7 @@ APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lddsc -lwebsockets -lm
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
 .PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets motions corpus \
-        newer-mujoco check-onnx compare-planner clean help
+        newer-mujoco check-onnx compare-planner check-mcap clean help
 
 all: $(BUILD)/heracles $(BUILD)/libheracles.a $(BUILD)/libheracles.so
 
@@ -47,7 +47,7 @@ asan: # running out of memory is among the tests
 	@ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) --no-print-directory test BUILD=$(BUILD)-asan SANITIZE=address,undefined CFLAGS="-O1 -g"
 
 tsan:
-	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-tsan SANITIZE=thread CFLAGS="-O1 -g" TEST=pool,sim
+	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-tsan SANITIZE=thread CFLAGS="-O1 -g" TEST=pool,sim.,slot
 
 # Each parser against its fuzzer, starting from the files of its kind in test/data.
 FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors corpus:corpus config:ini
@@ -170,6 +170,12 @@ compare-planner: all
 	    --planner.steps=1 --planner.batch=8 --float --quiet
 	$(BUILD)/heracles export $(BUILD)/npm/full.safetensors -o $(BUILD)/npm/full.onnx
 	/usr/bin/python3 tools/compare_planner.py $(abspath $(BUILD))/heracles $(abspath $(BUILD))/npm/full.onnx
+
+# Optional: a recording of deploy in the readers that Foxglove uses (npm): make check-mcap FILE=run.mcap
+check-mcap:
+	@mkdir -p $(BUILD)/npm && cp tools/check_mcap.mjs $(BUILD)/npm/
+	@cd $(BUILD)/npm && npm install --silent --no-save @mcap/core @foxglove/rosmsg @foxglove/rosmsg2-serialization
+	node $(BUILD)/npm/check_mcap.mjs $(abspath $(FILE))
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang

@@ -96,7 +96,7 @@ static hrc_status open_recording(session *s, const brain_setup *setup, hrc_error
     else
         strftime(s->path, sizeof s->path, "deploy-%Y%m%d-%H%M%S.mcap", localtime(&now));
     int n = reflight_notes(notes, &memory, s->b, setup, &s->options.course);
-    hrc_status status = recorder_open(&s->recording, s->path, notes, n, err);
+    hrc_status status = recorder_open(&s->recording, s->path, notes, n, s->options.realtime, err);
     arena_free(&memory);
     s->options.recording = s->recording;
     return status;

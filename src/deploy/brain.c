@@ -10,6 +10,7 @@
 #include "deploy/clock.h"
 #include "motion/clip.h"
 #include "plan/state.h"
+#include "robot/capsules.h"
 #include "track/library.h"
 
 #define MISSES_PASS 2
@@ -143,15 +144,25 @@ uint64_t brain_hash(const brain *b, int which)
 
 /* ---- Step ---- */
 
-static hrc_state state_of(const brain *b, const robot_state *s)
+void brain_pose(double qpos[HRC_NQ], const robot_state *s)
+{
+    fk_pose pose;
+    capsule shape[G1_GEOMS];
+    memset(qpos, 0, sizeof(double) * HRC_NQ);
+    for (int i = 0; i < 4; i++) qpos[3 + i] = (double)s->quat[i];
+    quat_normalize(qpos + 3);
+    for (int i = 0; i < HRC_JOINTS; i++) qpos[7 + i] = (double)s->q[i];
+    fk(&pose, qpos);
+    capsules_place(shape, &pose);
+    qpos[2] = -capsules_lowest(shape, 0, G1_GEOMS).z;
+}
+
+static hrc_state state_of(const robot_state *s)
 {
     hrc_state out = {0};
-    out.qpos[2] = (double)b->motion.qpos[2];
-    for (int i = 0; i < 4; i++) out.qpos[3 + i] = (double)s->quat[i];
-    quat_normalize(out.qpos + 3);
+    brain_pose(out.qpos, s);
     for (int i = 0; i < 3; i++) out.qvel[3 + i] = (double)s->gyro[i];
-    for (int i = 0; i < HRC_JOINTS; i++)
-        out.qpos[7 + i] = (double)s->q[i], out.qvel[6 + i] = (double)s->dq[i];
+    for (int i = 0; i < HRC_JOINTS; i++) out.qvel[6 + i] = (double)s->dq[i];
     return out;
 }
 
@@ -202,7 +213,7 @@ static uint32_t flags_of(const brain *b, hrc_status status, const hrc_report *r)
 void brain_step(brain *b, const brain_input *in, brain_output *out)
 {
     hrc_target target;
-    hrc_state now = state_of(b, in->state);
+    hrc_state now = state_of(in->state);
     const hrc_report *r = hrc_controller_report(b->loop);
     memset(out, 0, sizeof *out);
     if (in->epoch != b->epoch) begin(b, in->epoch);

@@ -2,8 +2,9 @@
  * motion, with its planner apart. brain_step belongs to one thread, brain_plan to another; both are functions
  * of their input and of what came before, so that a recording can be thought again.
  *
- * Where the robot stands is not known: its position is held at 0, the planner must be of the kind that does
- * without (35 numbers), and the heading of the motion is turned to the robot's when the policy starts.
+ * Where the robot stands is not known: it is taken to stand at the origin on its lowest point, the planner
+ * must be of the kind that does without (35 numbers), and the heading of the motion is turned to the robot's
+ * when the policy starts.
  *
  * A plan that is not there when the next one is due is a miss. After one the last plan goes on; after two the
  * reference passes through; after a second of them the pose is held, after half a second more the pilot is
@@ -64,6 +65,9 @@ const float *brain_first(const brain *b); /* (29) first pose of the motion */
 int brain_frames(const brain *b);         /* of the motion */
 float *brain_reference(brain *b); /* (frames, HRC_NQ), for tests of what happens when memory is spoiled */
 uint64_t brain_hash(const brain *b, int which); /* of the files: 0 tracker, 1 planner (0: none), 2 motion */
+
+/* What encoders and IMU say of the pose: at the origin, standing on the lowest point. */
+void brain_pose(double qpos[HRC_NQ], const robot_state *s);
 
 void brain_step(brain *b, const brain_input *in, brain_output *out);
 bool brain_wants(brain *b, brain_request *out); /* after brain_step */

@@ -34,11 +34,12 @@ struct deploy {
     deploy_status memory_statuses[3];
     _Atomic uint32_t states, bad, others, wants, asks, plans_made;
     _Atomic int battery;
-    atomic_bool stop, no_priority;
+    atomic_bool stop, started, no_priority;
     sem_t policy_due, planner_due, state_due;
-    uint32_t period; /* of the policy, by the listener */
+    uint32_t period; /* of the policy, by the listener; in lockstep: the last state's tick */
     pthread_t thread[THREADS];
     int running;
+    robot_command last; /* sent */
     deploy_report report;
     deploy_status now; /* the writer's, handed to whoever looks */
     int64_t rate_ns;
@@ -50,13 +51,18 @@ struct deploy {
 static void on_state(void *ctx, const robot_state *s)
 {
     deploy *d = ctx;
+    if (d->o.lockstep && s->tick == d->period) { /* said again: it has not heard our answer */
+        sem_post(&d->state_due);
+        return;
+    }
     record_state r = {.number = atomic_load(&d->states) + 1, .state = *s};
     r.ns = d->o.lockstep ? (int64_t)s->tick * NS_PER_MS : clock_now_ns();
     slot_write(&d->to_writer, &r);
     slot_write(&d->to_policy, &r);
     atomic_store(&d->states, r.number);
-    record(d->o.recording, RING_LISTENER, RECORD_STATE, r.ns, &r);
+    if (atomic_load(&d->started)) record(d->o.recording, RING_LISTENER, RECORD_STATE, r.ns, &r);
     if (d->o.lockstep) {
+        d->period = s->tick;
         sem_post(&d->state_due);
     } else if (s->tick / POLICY_MS != d->period) {
         d->period = s->tick / POLICY_MS;
@@ -161,6 +167,7 @@ static void writer_work(deploy *d, int64_t now_ns)
         robot_command c = t.command;
         if (!d->o.lockstep) c.tick = 0; /* a field that the robot does not know */
         bool left = wire_send_command(d->net, &c);
+        d->last = c;
         d->now.sent += left, d->now.unsent += !left;
     }
     record(d->o.recording, RING_WRITER, RECORD_TICK, now_ns, &t);
@@ -257,7 +264,7 @@ static void *planner_thread(void *arg)
 static void *lockstep_thread(void *arg)
 {
     deploy *d = arg;
-    uint32_t period = UINT32_MAX;
+    uint32_t period = UINT32_MAX, done = 0;
     while (!atomic_load(&d->stop)) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
@@ -269,6 +276,11 @@ static void *lockstep_thread(void *arg)
         }
         if (atomic_load(&d->stop)) break;
         const record_state *s = slot_read(&d->to_writer);
+        if (s->number == done) {
+            wire_send_command(d->net, &d->last);
+            continue;
+        }
+        done = s->number;
         int64_t now_ns = s->ns;
         bool due = s->state.tick / POLICY_MS != period;
         period = s->state.tick / POLICY_MS;
@@ -307,8 +319,9 @@ static hrc_status wait_for_robot(deploy *d, hrc_error *err)
     }
     if (d->o.lockstep) return HRC_OK;
     uint32_t before = atomic_load(&d->states);
-    clock_sleep_until(clock_now_ns() + (int64_t)(RATE_S * NS_PER_S));
-    d->now.state_hz = (atomic_load(&d->states) - before) / RATE_S;
+    int64_t begun = clock_now_ns();
+    clock_sleep_until(begun + (int64_t)(RATE_S * NS_PER_S));
+    d->now.state_hz = (atomic_load(&d->states) - before) / (1e-9 * (double)(clock_now_ns() - begun));
     return HRC_OK;
 }
 
@@ -340,6 +353,7 @@ hrc_status deploy_open(deploy **out, brain *b, const deploy_options *o, hrc_erro
     pilot_init(&d->p, &d->o.course);
     d->now.frames = brain_frames(b);
     d->now.joint = -1;
+    atomic_store(&d->started, o->lockstep);
     make_slots(d);
     wire_controller handlers = {.ctx = d,
                                 .state = on_state,
@@ -370,10 +384,26 @@ static hrc_status run_threads(deploy *d, hrc_error *err)
     return HRC_OK;
 }
 
+/* States are recorded from here on, and the first tick must find one that was. */
+static hrc_status start_recording(deploy *d, hrc_error *err)
+{
+    if (d->o.lockstep) return HRC_OK; /* from the first one */
+    uint32_t before = atomic_load(&d->states);
+    atomic_store(&d->started, true);
+    for (int64_t until = clock_now_ns() + NS_PER_S; atomic_load(&d->states) < before + 2;) {
+        if (clock_now_ns() > until)
+            return fail(err, HRC_EFILE, "the robot on %s, domain %d, has fallen silent", d->o.at.net,
+                        d->o.at.domain);
+        clock_sleep_until(clock_now_ns() + NS_PER_MS);
+    }
+    return HRC_OK;
+}
+
 hrc_status deploy_start(deploy *d, hrc_error *err)
 {
     if (d->o.armed && !d->o.no_switcher) TRY(takeover(d->net, err));
     if (d->o.realtime) d->report.memory_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+    TRY(start_recording(d, err));
     return run_threads(d, err);
 }
 

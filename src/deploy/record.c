@@ -11,6 +11,7 @@
 #define RING_BYTES (1u << 21) /* more than four seconds of the fastest */
 #define EVENT_BYTES 240
 #define DRAIN_MS 20
+#define PRIORITY 1
 #define CHUNK_MS 200
 
 /* A string as CDR has it: its length with the zero, and the bytes. */
@@ -62,6 +63,7 @@ struct recorder {
     int64_t to_wall_ns; /* monotonic to the calendar */
     pthread_t thread;
     atomic_bool stop;
+    bool realtime;
     int64_t flushed_ns;
     ring rings[RINGS];
 };
@@ -157,6 +159,7 @@ static void drain_all(recorder *rec)
 static void *keep_draining(void *arg)
 {
     recorder *rec = arg;
+    if (rec->realtime) realtime_take(PRIORITY);
     while (!atomic_load(&rec->stop)) {
         drain_all(rec);
         clock_sleep_until(clock_now_ns() + DRAIN_MS * NS_PER_MS);
@@ -174,7 +177,8 @@ static int64_t monotonic_to_wall(void)
     return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec - clock_now_ns();
 }
 
-hrc_status recorder_open(recorder **out, const char *path, const mcap_note *notes, int n, hrc_error *err)
+hrc_status recorder_open(recorder **out, const char *path, const mcap_note *notes, int n, bool realtime,
+                         hrc_error *err)
 {
     recorder *r = calloc(1, sizeof *r);
     if (!r) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
@@ -186,6 +190,7 @@ hrc_status recorder_open(recorder **out, const char *path, const mcap_note *note
     for (int i = 0; i < RECORD_KINDS; i++) mcap_channel(r->file, KIND[i].topic, KIND[i].type, KIND[i].fields);
     mcap_notes(r->file, "heracles", notes, n);
     r->to_wall_ns = monotonic_to_wall();
+    r->realtime = realtime;
     if (pthread_create(&r->thread, NULL, keep_draining, r)) {
         status = fail(err, HRC_ENOMEM, "%s: no thread for the recording", path);
         mcap_close(r->file, NULL);

@@ -46,7 +46,10 @@ typedef enum { RING_LISTENER, RING_WRITER, RING_POLICY, RING_PLANNER, RING_MAIN,
 
 const char *record_topic(record_kind kind);
 
-hrc_status recorder_open(recorder **out, const char *path, const mcap_note *notes, int n, hrc_error *err);
+/* realtime: its thread asks for the lowest real-time priority, so that a busy machine does not fill the
+ * rings. */
+hrc_status recorder_open(recorder **out, const char *path, const mcap_note *notes, int n, bool realtime,
+                         hrc_error *err);
 
 /* ns: of the monotonic clock. NULL recorder: nothing happens. A full ring drops the record and counts it. */
 void record(recorder *r, record_ring ring, record_kind kind, int64_t ns, const void *data);

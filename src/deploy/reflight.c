@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rot.h"
 #include "base/tensorfile.h"
 #include "base/text.h"
-#include "robot/capsules.h"
 
 typedef struct {
     int64_t ns;
@@ -213,11 +211,12 @@ static hrc_status check_hash(const reflight *r, const brain *b, int which, const
 
 /* ---- Again ---- */
 
-/* States are numbered 1, 2, ... and recorded in that order. */
+/* States are numbered without gaps and recorded in that order. */
 static const record_state *state_of(const reflight *r, uint32_t number, hrc_error *err)
 {
-    if (number >= 1 && number <= count(r, RECORD_STATE)) {
-        const record_state *s = at(r, RECORD_STATE, number - 1);
+    uint32_t first = count(r, RECORD_STATE) ? ((const record_state *)at(r, RECORD_STATE, 0))->number : 0;
+    if (number >= first && number - first < count(r, RECORD_STATE)) {
+        const record_state *s = at(r, RECORD_STATE, number - first);
         if (s->number == number) return s;
     }
     fail(err, HRC_EFORMAT, "%s: state %u is missing: the recording could not keep up, or was cut", r->path,
@@ -318,31 +317,14 @@ hrc_status reflight_run(reflight *r, brain *b, const pilot_plan *course, refligh
 
 /* ---- For the viewer ---- */
 
-static void pose_of(float *qpos, const robot_state *s)
-{
-    double pose[HRC_NQ] = {0};
-    static capsule shape[G1_GEOMS];
-    fk_pose at_origin;
-    for (int k = 0; k < 4; k++) pose[3 + k] = (double)s->quat[k];
-    quat_normalize(pose + 3);
-    for (int k = 0; k < HRC_JOINTS; k++) pose[7 + k] = (double)s->q[k];
-    fk(&at_origin, pose);
-    capsules_place(shape, &at_origin);
-    pose[2] = -capsules_lowest(shape, 0, G1_GEOMS).z;
-    for (int k = 0; k < HRC_NQ; k++) qpos[k] = (float)pose[k];
-}
-
 /* Frame i of the rollout: what was known at tick t. Without a state the robot stays as it was. */
 static void frame_of(const reflight *r, rollout *out, int i, const record_tick *t)
 {
     const record_state *s = state_of(r, t->states, NULL);
     float *qpos = out->qpos + (size_t)i * HRC_NQ, *ref = out->ref + (size_t)i * HRC_NQ;
-    if (s)
-        pose_of(qpos, &s->state);
-    else if (i > 0)
-        memcpy(qpos, qpos - HRC_NQ, sizeof(float) * HRC_NQ);
-    else
-        qpos[3] = 1;
+    double pose[HRC_NQ] = {[3] = 1};
+    if (s) brain_pose(pose, &s->state);
+    for (int k = 0; k < HRC_NQ; k++) qpos[k] = s || i == 0 ? (float)pose[k] : qpos[k - HRC_NQ];
     memcpy(ref, qpos, sizeof(float) * HRC_NQ);
     if (t->mode == PILOT_POLICY && target_of(r, t->target))
         memcpy(ref + 7, ((const brain_output *)at(r, RECORD_TARGET, t->target - 1))->reference,

@@ -24,7 +24,8 @@ static void on_order(void *ctx, const wire_order *order)
 {
     robotsim *r = ctx;
     pthread_mutex_lock(&r->lock);
-    simbot_order(r->robot, order);
+    bool again = r->options->lockstep && order->command.tick == r->answered;
+    if (!again) simbot_order(r->robot, order);
     r->answered = order->command.tick;
     pthread_cond_signal(&r->came);
     pthread_mutex_unlock(&r->lock);
@@ -57,17 +58,20 @@ static hrc_status wait_for_controller(robotsim *r, hrc_error *err)
     return HRC_OK;
 }
 
-/* Until the order for `tick` has come. False: the controller has left. */
-static bool wait_for_order(robotsim *r, uint32_t tick)
+/* Until the order for this state has come. What is sent before the two sides have wholly discovered each
+ * other gets lost, so the state is said again now and then. False: the controller has left. */
+static bool wait_for_order(robotsim *r, const robot_state *s)
 {
     int64_t until = clock_now_ns() + (int64_t)(r->options->patience_s * NS_PER_S);
     bool there = true;
     pthread_mutex_lock(&r->lock);
-    while (r->answered != tick && there && clock_now_ns() < until) {
+    while (r->answered != s->tick && there && clock_now_ns() < until) {
         struct timespec look = clock_spec(clock_now_ns() + LOOK_MS * NS_PER_MS);
-        if (pthread_cond_timedwait(&r->came, &r->lock, &look)) there = wire_peers(r->net) > 0 && !stopped(r);
+        if (!pthread_cond_timedwait(&r->came, &r->lock, &look)) continue;
+        there = wire_peers(r->net) > 0 && !stopped(r);
+        wire_send_state(r->net, s);
     }
-    r->report->unanswered += there && r->answered != tick;
+    r->report->unanswered += there && r->answered != s->tick;
     pthread_mutex_unlock(&r->lock);
     return there;
 }
@@ -102,7 +106,7 @@ static bool one_tick(robotsim *r, int64_t tick, rollout *frames)
     pthread_mutex_unlock(&r->lock);
     if (o->bad_states && tick == (int64_t)(o->bad_at_s * ROBOT_HZ)) wire_corrupt(r->net, o->bad_states);
     if (through) publish(r, tick, &s);
-    return !through || !o->lockstep || wait_for_order(r, s.tick);
+    return !through || !o->lockstep || wait_for_order(r, &s);
 }
 
 /* In real time its own lateness would look like the network's. */
