@@ -59,7 +59,8 @@ static hrc_status choose_methods(show *s, hrc_error *err)
 {
     const args *a = s->a;
     char path[4096];
-    const hrc_options options = control_options(&a->cfg, a->seed);
+    hrc_options options = control_options(&a->cfg, a->seed);
+    options.when_lost = 1; /* what did better so far (docs/evaluation.md) */
     const bool planner =
         strcmp(arg(a, "planner"), "on") || shipped_path(path, sizeof path, "models/planner.safetensors");
     if (!arg_given(a, "tracker") && !shipped_path(path, sizeof path, arg(a, "tracker"))) {
@@ -188,7 +189,8 @@ const command CMD_DEMO = {
     .name = "demo",
     .operands = "[MOTION...]",
     .summary = "walk and be pushed, be knocked over, dance: planner off and on, a page",
-    .details = "With motions: those instead. Without trained models: plain PD tracking.",
+    .details = "With motions: those instead. Without trained models: plain PD tracking. The planner acts when\n"
+               "the robot has lost the reference, as with --control.plan=when-lost elsewhere.",
     .example = "heracles demo -o demo.html",
     .options = OPTIONS,
     .max_operands = -1,
