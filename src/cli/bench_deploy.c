@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/models.h"
+#include "cli/deploy_args.h"
 #include "deploy/clock.h"
 #include "deploy/deploy.h"
 #include "deploy/robotsim.h"
@@ -49,7 +49,7 @@ static void stop_robot(bench *b)
 static hrc_status prepare(const args *a, bench *b, hrc_error *err)
 {
     TRY(start_robot(a, b, err));
-    TRY(models_load(&b->nets, a, true, err));
+    TRY(deploy_models(a, &b->nets, err));
     brain_setup setup = {
         b->nets.tracker, b->nets.planner, b->nets.tracker_path, b->nets.planner_path, arg(a, "motion"),
         &a->cfg,         a->seed};
@@ -171,7 +171,7 @@ static const option OPTIONS[] = {
     {"seconds", "S", "10", "how long to measure"},
     {"motion", "FILE", "motions/wave.safetensors", "the motion to follow"},
     OPTION_TRACKER,
-    {"planner", "on|off|FILE", "off", "a planner of 35 numbers"},
+    OPTION_BLIND_PLANNER("on"),
     {"domain", "N", "88", "DDS domain on the loopback interface"},
     {0},
 };

@@ -105,7 +105,7 @@ static hrc_status open_recording(session *s, const brain_setup *setup, hrc_error
 static hrc_status start(session *s, hrc_error *err)
 {
     const args *a = s->a;
-    TRY(models_load(&s->nets, a, true, err));
+    TRY(deploy_models(a, &s->nets, err));
     brain_setup setup = {.tracker = s->nets.tracker,
                          .planner = s->nets.planner,
                          .tracker_path = s->nets.tracker_path,
@@ -321,7 +321,7 @@ static const option OPTIONS[] = {
     {"domain", "N", NULL, "DDS domain, must be named: 0 on the robot"},
     {"motion", "FILE", NULL, "the motion to follow: CSV, NPZ, safetensors, CORPUS#CLIP"},
     OPTION_TRACKER,
-    {"planner", "on|off|FILE", "on", "must be of 35 numbers (no root position); off: the tracker alone"},
+    OPTION_BLIND_PLANNER("on"),
     {"arm", NULL, NULL, "send commands; without it everything but that happens"},
     {"ramp", "S", "3", "duration of the ramp to the first pose"},
     {"blend", "S", "0.5", "the policy is blended in over this time"},

@@ -1,5 +1,12 @@
 #include "cli/deploy_args.h"
 
+#include <string.h>
+
+#include "base/status.h"
+#include "motion/shipped.h"
+
+#define SHIPPED_PLANNER "models/planner-35d.safetensors"
+
 bool deploy_address(const args *a, wire_address *at)
 {
     double domain;
@@ -12,4 +19,20 @@ bool deploy_address(const args *a, wire_address *at)
     if (!arg_number(a, "domain", 0, 230, &domain)) return false;
     at->domain = (int)domain;
     return true;
+}
+
+/* A name that was given is a path; one that was not is a file that is shipped. */
+static const char *find(char path[4096], const char *name, bool given)
+{
+    return given || !shipped_path(path, 4096, name) ? name : path;
+}
+
+hrc_status deploy_models(const args *a, models *m, hrc_error *err)
+{
+    char tracker[4096], planner[4096];
+    const char *word = arg(a, "planner");
+    bool on = !strcmp(word, "on");
+    const char *plan = strcmp(word, "off") ? find(planner, on ? SHIPPED_PLANNER : word, !on) : NULL;
+    *m = (models){0};
+    return models_open(m, find(tracker, arg(a, "tracker"), arg_given(a, "tracker")), plan, err);
 }
