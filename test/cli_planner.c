@@ -1,4 +1,5 @@
 /* The planner's commands: train, evaluate, plan, on motions of the repository. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "shell.h"
@@ -60,6 +61,26 @@ static void test_evaluate(void)
     double first = json_number_value(json_object_get(j, "first_frame"));
     json_decref(j);
     ENSURE(complete && line < 0.5 * hold && first == 0);
+}
+
+static double joint_error(const json_t *row, const char *method)
+{
+    return json_number_value(json_object_get(json_object_get(row, method), "joint_rad"));
+}
+
+/* What ships is better than every simple rival from 0.5 s on, and not much worse than the best at 0.2 s. */
+static void test_shipped(void)
+{
+    json_t *j = shell_json("$HERACLES eval planner --model models/planner.safetensors --corpus "
+                           "motions/cmu.safetensors --starts 100 --json --quiet");
+    json_t *distances = json_object_get(j, "distances");
+    for (size_t i = 0; i < 4; i++) {
+        json_t *row = json_array_get(distances, i);
+        double ours = joint_error(row, "planner"), best = joint_error(row, "hold");
+        best = fmin(best, fmin(joint_error(row, "linear"), joint_error(row, "cubic")));
+        ENSURE(best > 0 && ours < (i == 0 ? 1.15 : 1) * best);
+    }
+    json_decref(j);
 }
 
 static void test_plan(void)
@@ -146,6 +167,7 @@ static void test_interrupt_saves(void)
 }
 
 TEST_TABLE({"cli_planner.train_and_log", test_train_and_log}, {"cli_planner.resume", test_resume},
-           {"cli_planner.evaluate", test_evaluate}, {"cli_planner.plan", test_plan},
-           {"cli_planner.bad_input", test_bad_input}, {"cli_planner.bench", test_bench},
-           {"cli_planner.export", test_export}, {"cli_planner.interrupt_saves", test_interrupt_saves})
+           {"cli_planner.evaluate", test_evaluate}, {"cli_planner.shipped", test_shipped},
+           {"cli_planner.plan", test_plan}, {"cli_planner.bad_input", test_bad_input},
+           {"cli_planner.bench", test_bench}, {"cli_planner.export", test_export},
+           {"cli_planner.interrupt_saves", test_interrupt_saves})
