@@ -1,7 +1,10 @@
 /* The planner's commands: train, evaluate, plan, on motions of the repository. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "learn/comm.h"
 #include "shell.h"
 
 #define SMALL                                                                                                \
@@ -39,6 +42,35 @@ static void test_resume(void)
                  "$HERACLES train planner $files -o $T/r.safetensors " SMALL
                  "--planner.steps=30 --resume --quiet\n"
                  "cmp $T/p.safetensors $T/r.safetensors") == 0);
+}
+
+static double last_loss(const char *log)
+{
+    char command[128];
+    snprintf(command, sizeof command, "tail -n 1 $T/%s", log);
+    ENSURE(shell(command) == 0);
+    json_t *j = json_loads(shell_output, 0, NULL);
+    double loss = json_number_value(json_object_get(j, "loss"));
+    json_decref(j);
+    return loss;
+}
+
+/* Three processes, each with a part of every batch, learn what one learns, but for the order of sums. */
+static void test_processes(void)
+{
+    if (!strstr(comm_name(), "MPI")) SKIP("built without MPI=1");
+    train_small();
+    ENSURE(shell("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
+                 "mpirun -n 3 --oversubscribe $HERACLES train planner motions/wave.safetensors "
+                 "motions/floor.safetensors -o $T/m.safetensors " SMALL
+                 "--planner.steps=30 --log-every 10 --threads 1 --quiet") == 0);
+    ENSURE(shell("wc -l < $T/m.safetensors.log.jsonl") == 0 && atoi(shell_output) == 3); /* one writes */
+    double one = last_loss("p.safetensors.log.jsonl"), three = last_loss("m.safetensors.log.jsonl");
+    ENSURE_NEAR(three, one, 1e-4);
+    ENSURE(shell("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
+                 "mpirun -n 3 --oversubscribe $HERACLES train planner motions/wave.safetensors -o "
+                 "$T/x.safetensors --planner.batch=2") != 0);
+    ENSURE(strstr(shell_output, "planner.batch = 2, expected at least one for each of 3 processes"));
 }
 
 static void test_evaluate(void)
@@ -167,7 +199,7 @@ static void test_interrupt_saves(void)
 }
 
 TEST_TABLE({"cli_planner.train_and_log", test_train_and_log}, {"cli_planner.resume", test_resume},
-           {"cli_planner.evaluate", test_evaluate}, {"cli_planner.shipped", test_shipped},
-           {"cli_planner.plan", test_plan}, {"cli_planner.bad_input", test_bad_input},
-           {"cli_planner.bench", test_bench}, {"cli_planner.export", test_export},
-           {"cli_planner.interrupt_saves", test_interrupt_saves})
+           {"cli_planner.processes", test_processes}, {"cli_planner.evaluate", test_evaluate},
+           {"cli_planner.shipped", test_shipped}, {"cli_planner.plan", test_plan},
+           {"cli_planner.bad_input", test_bad_input}, {"cli_planner.bench", test_bench},
+           {"cli_planner.export", test_export}, {"cli_planner.interrupt_saves", test_interrupt_saves})

@@ -1,4 +1,5 @@
-/* heracles train planner: flow-matching training with a log, checkpoints and exact resume. */
+/* heracles train planner: flow-matching training with a log, checkpoints and exact resume. Under mpirun all
+ * processes train together; the first one prints and writes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/training.h"
+#include "learn/comm.h"
 #include "learn/motions.h"
 #include "learn/planner_train.h"
 #include "plan/planner.h"
@@ -20,6 +22,11 @@ typedef struct {
     double heldout_loss;
     int log_every, heldout_every;
 } session;
+
+static bool leads(void)
+{
+    return comm_rank() == 0;
+}
 
 /* ---- Set up ---- */
 
@@ -46,18 +53,20 @@ static hrc_status set_up(session *s, hrc_error *err)
 {
     const args *a = s->a;
     bool mirror = !strcmp(a->cfg.planner_mirror, "on"), resumed = training_resumes(&s->run);
-    cli_note(a, "reading motions");
+    if (leads()) cli_note(a, "reading motions");
     TRY(pool_create(&s->threads, a->threads, err));
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, mirror, err));
     TRY(make_tuples(s, err));
     TRY(planner_trainer_create(&s->trainer, &a->cfg, s->train, s->heldout, a->seed, s->threads, err));
     if (resumed) TRY(planner_checkpoint_load(s->trainer, s->run.checkpoint, err));
+    if (!leads()) return HRC_OK;
     TRY(training_open_log(&s->run, resumed ? -1 : 0, err));
     cli_note(
-        a, "%zu parameters; %.1f min of motion to train on (%d starts%s), %.1f min held out; step %lld of %d",
+        a,
+        "%zu parameters; %.1f min of motion to train on (%d starts%s), %.1f min held out; step %lld of %d; %s",
         planner_trainer_parameters(s->trainer), s->data.train_s / 60, tuples_count(s->train),
         mirror ? ", with mirror images" : "", s->data.heldout_s / 60,
-        (long long)planner_trainer_steps(s->trainer), a->cfg.planner_steps);
+        (long long)planner_trainer_steps(s->trainer), a->cfg.planner_steps, comm_name());
     return HRC_OK;
 }
 
@@ -83,6 +92,12 @@ static void write_log(session *s, int64_t step, double loss, const planner_updat
 
 /* Until the last step, the time limit or Ctrl-C. The mean loss since the last line of the log is smoother
  * than that of one batch. */
+static hrc_status save(session *s, hrc_error *err)
+{
+    s->run.saved = now_s();
+    return leads() ? planner_checkpoint_save(s->trainer, s->run.checkpoint, err) : HRC_OK;
+}
+
 static hrc_status train(session *s, hrc_error *err)
 {
     const int64_t steps = s->a->cfg.planner_steps;
@@ -90,7 +105,7 @@ static hrc_status train(session *s, hrc_error *err)
     double sum = 0;
     int count = 0;
     training_begin(&s->run);
-    while (planner_trainer_steps(s->trainer) < steps && training_goes_on(&s->run)) {
+    while (planner_trainer_steps(s->trainer) < steps && !comm_any(!training_goes_on(&s->run))) {
         planner_update u = planner_trainer_step(s->trainer);
         if (!isfinite(u.grad_norm))
             return fail(err, HRC_ENONFINITE,
@@ -100,7 +115,7 @@ static hrc_status train(session *s, hrc_error *err)
         sum += u.loss, count++;
         if (step % s->heldout_every == 0 || step == steps)
             s->heldout_loss = planner_trainer_heldout(s->trainer);
-        if (step % s->log_every == 0 || step == steps) {
+        if (leads() && (step % s->log_every == 0 || step == steps)) {
             char detail[96];
             snprintf(detail, sizeof detail, "step %lld  loss %.4f  held out %.4f", (long long)step,
                      sum / count, s->heldout_loss);
@@ -108,13 +123,10 @@ static hrc_status train(session *s, hrc_error *err)
             progress_show(&bar, (double)step / (double)steps, detail);
             sum = 0, count = 0;
         }
-        if (training_checkpoint_due(&s->run)) {
-            TRY(planner_checkpoint_save(s->trainer, s->run.checkpoint, err));
-            s->run.saved = now_s();
-        }
+        if (training_checkpoint_due(&s->run)) TRY(save(s, err));
     }
     progress_end(&bar);
-    return planner_checkpoint_save(s->trainer, s->run.checkpoint, err);
+    return save(s, err);
 }
 
 static hrc_status export_model(session *s, hrc_error *err)
@@ -171,11 +183,13 @@ static int run_train_planner(const args *a)
         return EXIT_USAGE;
     s.log_every = (int)log_every, s.heldout_every = (int)heldout_every;
     hrc_error err;
+    comm_start();
     hrc_status status = set_up(&s, &err);
     if (status == HRC_OK) status = train(&s, &err);
-    if (status == HRC_OK) status = export_model(&s, &err);
-    int code = status < 0 ? cli_fail(&err) : report(&s);
+    if (status == HRC_OK && leads()) status = export_model(&s, &err);
+    int code = status < 0 ? cli_fail(&err) : leads() ? report(&s) : EXIT_DONE;
     tear_down(&s);
+    comm_stop(status < 0);
     return code;
 }
 
@@ -193,7 +207,8 @@ const command CMD_TRAIN_PLANNER = {
     .operands = "[MOTION...]",
     .summary = "train the flow-matching planner on motions",
     .details =
-        "Settings are in section [planner] (heracles help config). Of motion files every tenth is held out.",
+        "Settings are in section [planner] (heracles help config). Of motion files every tenth is held out.\n"
+        "Built with MPI=1, 'mpirun -n N heracles train planner ...' shares every batch out to N processes.",
     .example =
         "heracles train planner --corpus motions/cmu.safetensors -o planner.safetensors --planner.steps=20000",
     .options = OPTIONS,

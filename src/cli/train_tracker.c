@@ -256,7 +256,7 @@ static int run_train_tracker(const args *a)
     hrc_status status = run_session(&s, method, (int)ntrials, &err);
     int code = status < 0 ? cli_fail(&err) : leads() ? report(&s, method->name) : EXIT_DONE;
     tear_down(&s);
-    comm_stop();
+    comm_stop(status < 0);
     return code;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learn/comm.h"
 #include "learn/field_train.h"
 #include "learn/gemm_library.h"
 #include "nn/adam.h"
@@ -17,7 +18,8 @@
 
 struct planner_trainer {
     arena memory;
-    int batch;
+    int batch;       /* of all processes */
+    int first, rows; /* this process's part of it */
     uint64_t seed;
     const tuple_set *train, *heldout;
     pool *threads;
@@ -66,7 +68,7 @@ static adam_options optimiser_options(const config *cfg)
 
 static hrc_status allocate(planner_trainer *t, hrc_error *err)
 {
-    const size_t n = t->net.layout.count, B = (size_t)t->batch, KD = PLAN_K * (size_t)t->net.shape.dim;
+    const size_t n = t->net.layout.count, B = (size_t)t->rows, KD = PLAN_K * (size_t)t->net.shape.dim;
     float **const blocks[] = {
         &t->params, &t->grads,  &t->optimiser.m, &t->optimiser.v, &t->optimiser.averaged,
         &t->x,      &t->target, &t->weight,      &t->t,           &t->cond};
@@ -82,6 +84,9 @@ static hrc_status allocate(planner_trainer *t, hrc_error *err)
 static hrc_status setup(planner_trainer *t, const config *cfg, hrc_error *err)
 {
     const int D = cfg->planner_dims;
+    if (t->rows < 1)
+        return fail(err, HRC_EINVAL, "planner.batch = %d, expected at least one for each of %d processes",
+                    t->batch, comm_size());
     if (D != PLAN_D_MAX && D != PLAN_D_BLIND)
         return fail(err, HRC_EINVAL, "planner.dims = %d, expected 38 or 35", D);
     field_shape shape = {
@@ -89,7 +94,7 @@ static hrc_status setup(planner_trainer *t, const config *cfg, hrc_error *err)
     TRY(field_init(&t->net, plan_shape(shape, !strcmp(cfg->planner_timed, "on")), err));
     t->ops = training_ops(cfg->planner_precision);
     TRY(allocate(t, err));
-    TRY(field_pass_create(&t->pass, &t->net, &t->ops, t->threads, t->batch, err));
+    TRY(field_pass_create(&t->pass, &t->net, &t->ops, t->threads, t->rows, err));
     t->optimiser.options = optimiser_options(cfg);
     t->optimiser.n = t->net.layout.count;
     nn_layout_init(t->params, &t->net.layout, t->seed);
@@ -104,6 +109,8 @@ hrc_status planner_trainer_create(planner_trainer **out, const config *cfg, cons
     planner_trainer *t = calloc(1, sizeof *t);
     if (!t) return fail(err, HRC_ENOMEM, "planner training: out of memory");
     t->batch = cfg->planner_batch;
+    t->first = t->batch * comm_rank() / comm_size();
+    t->rows = t->batch * (comm_rank() + 1) / comm_size() - t->first;
     t->seed = seed;
     t->train = train;
     t->heldout = heldout;
@@ -163,11 +170,23 @@ static void make_rows(void *ctx, int begin, int end, int worker)
 
 static field_batch make_batch(planner_trainer *t, const tuple_set *set, uint64_t seed, uint64_t number)
 {
-    pool_ranges(t->threads, t->batch, make_rows, &(batch_job){t, set, seed, number * (uint64_t)t->batch});
-    return (field_batch){t->batch, t->x, t->t, t->cond, t->target, t->weight};
+    uint64_t stream = number * (uint64_t)t->batch + (uint64_t)t->first;
+    pool_ranges(t->threads, t->rows, make_rows, &(batch_job){t, set, seed, stream});
+    return (field_batch){t->rows, t->x, t->t, t->cond, t->target, t->weight};
 }
 
 /* ---- Steps ---- */
+
+/* From means over this process's rows to means over the batch. */
+static void join(planner_trainer *t, double *loss, float *grads)
+{
+    if (comm_size() == 1) return;
+    const double share = (double)t->rows / t->batch;
+    for (size_t i = 0; grads && i < t->net.layout.count; i++) grads[i] *= (float)share;
+    if (grads) comm_sum(grads, t->net.layout.count);
+    *loss *= share;
+    comm_sum_doubles(loss, 1);
+}
 
 planner_update planner_trainer_step(planner_trainer *t)
 {
@@ -175,6 +194,7 @@ planner_update planner_trainer_step(planner_trainer *t)
     planner_update u = {.rate = adam_rate(&t->optimiser.options, t->optimiser.step + 1)};
     memset(t->grads, 0, sizeof(float) * t->net.layout.count);
     u.loss = field_gradient(t->pass, t->grads, t->params, &b);
+    join(t, &u.loss, t->grads);
     u.grad_norm = adam_step(&t->optimiser, &t->ops, t->threads, t->params, t->grads);
     return u;
 }
@@ -187,6 +207,7 @@ double planner_trainer_heldout(planner_trainer *t)
         field_batch b = make_batch(t, t->heldout, HELDOUT_SEED, (uint64_t)i);
         sum += field_loss(t->pass, planner_trainer_averaged(t), &b);
     }
+    join(t, &sum, NULL);
     return sum / HELDOUT_BATCHES;
 }
 

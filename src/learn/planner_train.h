@@ -3,7 +3,10 @@
  *
  * Step s draws sample i of its batch from random stream s * batch + i of the seed, and nothing else is
  * random: so a run that was stopped and resumed equals the uninterrupted one, bit for bit, whatever the
- * number of threads. */
+ * number of threads.
+ *
+ * Of several processes (learn/comm.h) each makes its rows of every batch and its part of the gradient; the sum
+ * moves all alike. The batch is that of one process, and so is the result but for the order of sums. */
 #ifndef HRC_LEARN_PLANNER_TRAIN_H
 #define HRC_LEARN_PLANNER_TRAIN_H
 
