@@ -10,7 +10,7 @@
 
 #include "test.h"
 
-#define PATIENCE_S 60.0
+#define PATIENCE_S 180.0
 
 static struct {
     pid_t pid;
@@ -143,16 +143,17 @@ static json_t *call(const char *method, json_t *params)
     json_t *message =
         json_pack("{s:i, s:s, s:o}", "id", id, "method", method, "params", params ? params : json_object());
     if (*b.session) json_object_set_new(message, "sessionId", json_string(b.session));
-    char *text = json_dumps(message, JSON_COMPACT);
+    char *text = json_dumps(message, JSON_COMPACT), about[300];
     json_decref(message);
     ENSURE(b.pid && text);
     size_t size = strlen(text) + 1;
+    snprintf(about, sizeof about, "%s", text);
     bool written = write(b.in, text, size) == (ssize_t)size;
     free(text);
     if (!written) test_fail(__FILE__, __LINE__, "the browser does not read");
     for (double until = now_s() + PATIENCE_S;;) {
         json_t *got = receive(until);
-        if (!got) test_fail(__FILE__, __LINE__, "the browser did not answer %s", method);
+        if (!got) test_fail(__FILE__, __LINE__, "the browser did not answer %s", about);
         if (json_integer_value(json_object_get(got, "id")) == id) {
             json_t *result = json_incref(json_object_get(got, "result"));
             if (!result) test_fail(__FILE__, __LINE__, "%s: %s", method, json_dumps(got, JSON_COMPACT));
@@ -248,27 +249,6 @@ void browser_wait(const char *script, double seconds)
             test_fail(__FILE__, __LINE__, "%s did not come true within %g s; %s %s", script, seconds,
                       where ? where : "", b.complaints);
         }
-}
-
-void browser_mouse(const char *type, double x, double y)
-{
-    const bool pressed = strcmp(type, "mouseMoved") != 0;
-    tell("Input.dispatchMouseEvent", json_pack("{s:s, s:f, s:f, s:s, s:i, s:i}", "type", type, "x", x, "y", y,
-                                               "button", pressed ? "left" : "none", "clickCount", pressed,
-                                               "buttons", !strcmp(type, "mousePressed")));
-}
-
-void browser_click(double x, double y)
-{
-    browser_mouse("mouseMoved", x, y);
-    browser_mouse("mousePressed", x, y);
-    browser_mouse("mouseReleased", x, y);
-}
-
-void browser_key(const char *key)
-{
-    tell("Input.dispatchKeyEvent", json_pack("{s:s, s:s, s:s}", "type", "keyDown", "key", key, "text", key));
-    tell("Input.dispatchKeyEvent", json_pack("{s:s, s:s}", "type", "keyUp", "key", key));
 }
 
 static int digit(char c)

@@ -14,11 +14,6 @@ bool browser_true(const char *script);
 double browser_number(const char *script);
 void browser_wait(const char *script, double seconds); /* until it is true */
 
-/* As a hand would: moved to, pressed and let go at points of the page. */
-void browser_mouse(const char *type, double x, double y); /* "mouseMoved", "mousePressed", "mouseReleased" */
-void browser_click(double x, double y);
-void browser_key(const char *key); /* of one letter */
-
 void browser_picture(const char *path); /* PNG */
 
 /* What the page said on its console as a warning or error, and exceptions, since it was opened; "" when
