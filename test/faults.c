@@ -257,7 +257,7 @@ static void load(minds *m)
     static config cfg;
     clip motion;
     cfg = config_default();
-    small_tracker("t.safetensors", "default");
+    small_tracker("t.safetensors", "reference"); /* so that a spoiled reference reaches the gate */
     small_planner("p.safetensors", 35);
     ENSURE_OK(hrc_model_load(&follow, test_path("t.safetensors"), &err));
     ENSURE_OK(hrc_model_load(&plan, test_path("p.safetensors"), &err));
