@@ -12,19 +12,22 @@ FLAGS    = -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -fopenmp-simd -ffp-contract=of
            -pthread $(WARN) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 
 # Debian packages: to build, to test, to format.
-PKG_BUILD = libmujoco-dev libopenblas-dev libjansson-dev libzip-dev libjs-three cyclonedds-dev cyclonedds-tools libwebsockets-dev
+PKG_BUILD = libmujoco-dev libopenblas-dev libjansson-dev libzip-dev libjs-three cyclonedds-dev cyclonedds-tools libwebsockets-dev \
+            $(if $(MPI),libopenmpi-dev openmpi-bin)
 PKG_TEST  = $(PKG_BUILD) chromium libpng-dev
 PKG_FUZZ  = $(PKG_BUILD) clang libclang-rt-14-dev
 
 # libheracles needs libm and threads; the program also motions, simulator and the rest.
 LIB_DIRS  = base nn robot plan track
 APP_DIRS  = motion sim learn eval deploy cli
-sources   = $(foreach d,$(1),$(wildcard src/$(d)/*.c))
+sources   = $(filter-out $(OTHER_COMM),$(foreach d,$(1),$(wildcard src/$(d)/*.c)))
+# make MPI=1 BUILD=build-mpi: training in several processes (src/learn/comm.h).
+OTHER_COMM = src/learn/$(if $(MPI),comm_single,comm_mpi).c
 objects   = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)))
 APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(wildcard src/*/*.S)) $(BUILD)/idl/g1.o
 TEST_OBJ  = $(call objects,$(wildcard test/*.c))
-APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lddsc -lwebsockets -lm
+APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lddsc -lwebsockets -lm $(if $(MPI),$(shell mpicc -showme:link))
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
 .PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets motions corpus \
@@ -75,6 +78,7 @@ $(BUILD)/.packages-test: Makefile
 $(BUILD)/.packages-fuzz: Makefile
 	@tools/packages $(PKG_FUZZ) && mkdir -p $(@D) && touch $@
 
+$(BUILD)/src/learn/comm_mpi.o: CFLAGS += $(shell mpicc -showme:compile)
 $(BUILD)/%.o: %.c | $(BUILD)/.packages-build
 	@mkdir -p $(@D)
 	@echo "  CC $<"

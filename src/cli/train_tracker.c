@@ -66,6 +66,9 @@ static hrc_status go_on_or_begin(session *s, hrc_error *err)
 static hrc_status set_up(session *s, const tracker_method *method, int ntrials, hrc_error *err)
 {
     const args *a = s->a;
+    if (comm_size() > 1 && !method->ranks)
+        return fail(err, HRC_EINVAL, "--method %s runs in one process, here are %d", method->name,
+                    comm_size());
     if (leads()) cli_note(a, "reading motions");
     TRY(pool_create(&s->threads, a->threads, err));
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, false, err));

@@ -376,4 +376,11 @@ static void ppo_state(void *self, state_list *l)
     env_state(p->e, l, "ppo.env.");
 }
 
-const tracker_method METHOD_PPO = {"ppo", ppo_create, ppo_iterate, ppo_model, ppo_state, ppo_world, ppo_free};
+const tracker_method METHOD_PPO = {.name = "ppo",
+                                   .create = ppo_create,
+                                   .iterate = ppo_iterate,
+                                   .model = ppo_model,
+                                   .state = ppo_state,
+                                   .world = ppo_world,
+                                   .free = ppo_free,
+                                   .ranks = true};

@@ -89,27 +89,30 @@ static void act(ppo *p, int t)
     values(p, r->value + first, p->seen.critic, r->critic + first * OBS_CRITIC, p->n);
 }
 
-/* Rewards of step t; a time-out is worth what its last state was still worth. */
-static void reckon(ppo *p, int t)
+/* Rewards of step t; a time-out is worth what its last state was still worth. Returns the sum without that.
+ */
+static double reckon(ppo *p, int t)
 {
     ppo_rollout *r = &p->r;
     const size_t first = (size_t)t * (size_t)p->n;
+    double sum = 0;
     int outs = 0;
     for (int i = 0; i < p->n; i++) {
         const end_kind end = (end_kind)p->seen.end[i];
         r->reward[first + (size_t)i] = (float)p->cfg->ppo_reward_scale * p->seen.reward[i];
+        sum += (double)r->reward[first + (size_t)i];
         r->over[first + (size_t)i] = end != END_NONE;
         if (end == END_CLIP || end == END_EPISODE)
             memcpy(p->judge_in + OBS_CRITIC * (size_t)outs++, p->seen.last_critic + OBS_CRITIC * (size_t)i,
                    OBS_CRITIC * sizeof(float));
     }
-    if (!outs) return;
-    values(p, p->last, p->judge_in, p->judge_in, outs);
+    if (outs) values(p, p->last, p->judge_in, p->judge_in, outs);
     for (int i = 0, k = 0; i < p->n; i++) {
         const end_kind end = (end_kind)p->seen.end[i];
         if (end == END_CLIP || end == END_EPISODE)
             r->reward[first + (size_t)i] += (float)p->cfg->ppo_gamma * p->last[k++];
     }
+    return sum;
 }
 
 /* To mean 0 and deviation 1 over all ranks. */
@@ -138,10 +141,9 @@ void ppo_collect(ppo *p, train_report *report)
         const double start = clock_s();
         env_step(p->e, r->action + (size_t)t * (size_t)p->n * HRC_JOINTS, &out);
         physics += clock_s() - start;
-        reckon(p, t);
+        reward += reckon(p, t) / p->rows;
     }
     values(p, p->last, p->seen.critic, p->judge_in, p->n);
-    for (int i = 0; i < p->rows; i++) reward += (double)r->reward[i] / p->rows;
     ppo_advantages(r->advantage, r->target, r->reward, r->value, p->last, r->over, p->T, p->n,
                    p->cfg->ppo_gamma, p->cfg->ppo_lambda);
     normalise_advantages(p);

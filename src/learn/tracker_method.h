@@ -53,6 +53,7 @@ typedef struct {
 
     env *(*world)(void *self); /* whose counts and diagnosis are logged; may give NULL */
     void (*free)(void *self);  /* NULL is fine */
+    bool ranks;                /* several processes may train together (comm.h) */
 } tracker_method;
 
 extern const tracker_method METHOD_WORLD, METHOD_PPO;

@@ -1,0 +1,104 @@
+/* heracles train tracker as a user runs it: log, model, resume after kill -9, Ctrl-C, refusals, several
+ * processes. */
+#include <stdlib.h>
+
+#include "learn/comm.h"
+#include "shell.h"
+#include "track/tracker.h"
+
+#define SMALL                                                                                                \
+    "--tracker.encoder_width=16 --tracker.action_width=16 --tracker.critic_width=16 --tracker.token=8 "      \
+    "--ppo.worlds=6 --ppo.horizon=8 --ppo.minibatches=2 --ppo.precision=float --log-seconds 0 --trials 2 "
+#define TRAIN "$HERACLES train tracker --method ppo --quiet --threads 1 --motion $D/turn.csv " SMALL
+#define IN_TEST "D=$PWD/test/data; cd $T; "
+
+static void test_train(void)
+{
+    json_t *report = shell_json(IN_TEST TRAIN "--iterations 2 -o a.safetensors --json");
+    ENSURE(json_number_value(json_object_get(report, "iterations")) == 2);
+    ENSURE(json_integer_value(json_object_get(report, "samples")) == 96);
+    ENSURE(json_is_true(json_object_get(report, "complete")));
+    ENSURE(json_integer_value(json_object_get(report, "trials")) == 2);
+    json_decref(report);
+    hrc_error err;
+    track_model m;
+    ENSURE_OK(tracker_load(&m, test_path("a.safetensors"), &err));
+    ENSURE(strstr(m.trained, "ppo, 2 iterations") && strstr(m.config, "worlds = 6"));
+    track_model_free(&m);
+    ENSURE(shell(IN_TEST
+                 "wc -l < a.safetensors.log.jsonl; $HERACLES plot a.safetensors.log.jsonl -o a.html") == 0);
+    ENSURE(shell_output[0] == '2' && says("figures of 2 lines"));
+}
+
+/* 4 iterations = some, kill -9, the rest: the same model, the same number of lines. */
+static void test_killed(void)
+{
+    ENSURE(shell(IN_TEST TRAIN "--iterations 4 -o whole.safetensors") == 0);
+    ENSURE(shell(IN_TEST TRAIN "--iterations 100000 --checkpoint-minutes 0 -o part.safetensors & p=$!; "
+                               "while [ $(cat part.safetensors.log.jsonl 2>/dev/null | wc -l) -lt 2 ]; do "
+                               "sleep 0.02; done; kill -9 $p; wait $p; ls part.safetensors") != 0);
+    ENSURE(shell(IN_TEST "ls part.safetensors.checkpoint") == 0);
+    /* It may have gone further than 4 by now; then there is nothing to compare. */
+    ENSURE(shell(IN_TEST "wc -l < part.safetensors.log.jsonl") == 0);
+    if (atoi(shell_output) > 4) SKIP("the run was too fast to be stopped in time");
+    ENSURE(shell(IN_TEST TRAIN "--iterations 4 --resume -o part.safetensors") == 0);
+    ENSURE(shell(IN_TEST "cmp whole.safetensors part.safetensors && wc -l < part.safetensors.log.jsonl") ==
+           0);
+    ENSURE(atoi(shell_output) == 4);
+}
+
+static void test_interrupted(void)
+{
+    ENSURE(shell(IN_TEST
+                 "(trap - INT; exec " TRAIN "--minutes 5 -o c.safetensors) & p=$!; "
+                 "while [ ! -s c.safetensors.log.jsonl ]; do sleep 0.02; done; kill -INT $p; wait $p") ==
+           130);
+    ENSURE(says("--resume goes on"));
+    hrc_error err;
+    track_model m;
+    ENSURE_OK(tracker_load(&m, test_path("c.safetensors"), &err));
+    track_model_free(&m);
+}
+
+static void test_refusals(void)
+{
+    ENSURE(shell("$HERACLES train tracker -o x.safetensors") == 2 && says("--corpus FILE or --motion FILE"));
+    ENSURE(shell("$HERACLES train tracker --motion a.csv") == 2 && says("--out is missing"));
+    ENSURE(shell("$HERACLES train tracker --motion a.csv --method sac -o x") == 2 &&
+           says("world-model, ppo"));
+    ENSURE(shell(IN_TEST "$HERACLES train tracker --motion absent.csv -o x.safetensors; ls x.safetensors*") !=
+           0);
+    ENSURE(says("absent.csv"));
+    ENSURE(shell(IN_TEST TRAIN "--ppo.worlds=1 --ppo.horizon=1 --iterations 1 -o x.safetensors") == 1);
+    ENSURE(says("ppo.minibatches = 2 of a rollout of 1"));
+}
+
+/* Two processes keep the same weights: both checkpoints hold them. */
+static void test_processes(void)
+{
+    if (!strstr(comm_name(), "MPI")) SKIP("built without MPI=1");
+    ENSURE(shell(IN_TEST "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; mpirun -n 2 "
+                         "--oversubscribe " TRAIN
+                         "--threads 1 --iterations 3 -o mpi.safetensors --json") == 0);
+    ENSURE(says("\"samples\": 288"));
+    hrc_error err;
+    tensorfile files[2];
+    char first[512];
+    snprintf(first, sizeof first, "%s", test_path("mpi.safetensors.checkpoint"));
+    ENSURE_OK(tensorfile_open(&files[0], first, &err));
+    ENSURE_OK(tensorfile_open(&files[1], test_path("mpi.safetensors.checkpoint.1"), &err));
+    static const char *const SAME[] = {"ppo.policy", "ppo.critic", "ppo.normal.critic.mean", "ppo.rate"};
+    for (int i = 0; i < COUNT(SAME); i++) {
+        const tensor *a = tensorfile_find(&files[0], SAME[i]), *b = tensorfile_find(&files[1], SAME[i]);
+        ENSURE(a && b && memcmp(a->data, b->data, (size_t)a->count * dtype_size(a->type)) == 0);
+    }
+    const tensor *a = tensorfile_find(&files[0], "ppo.seen.proprio");
+    const tensor *b = tensorfile_find(&files[1], "ppo.seen.proprio");
+    ENSURE(memcmp(a->data, b->data, (size_t)a->count * sizeof(float)) != 0); /* but worlds of their own */
+    tensorfile_close(&files[0]);
+    tensorfile_close(&files[1]);
+}
+
+TEST_TABLE({"cli_tracker.train", test_train}, {"cli_tracker.killed", test_killed},
+           {"cli_tracker.interrupted", test_interrupted}, {"cli_tracker.refusals", test_refusals},
+           {"cli_tracker.processes", test_processes})
