@@ -70,6 +70,11 @@ $(BUILD)/fuzz-%: $(BUILD)/test/fuzz/%.o $(call objects,$(call sources,motion) $(
 bench: all
 	$(BUILD)/heracles bench sim
 
+# The bars of tracker training; up to 2 h 40 min of an idle machine.
+.PHONY: bench-train
+bench-train: all
+	tools/bench_train $(BUILD)/heracles
+
 # Packages: one stamp per set, so that nothing is asked of dpkg twice.
 $(BUILD)/.packages-build: Makefile
 	@tools/packages $(PKG_BUILD) && mkdir -p $(@D) && touch $@

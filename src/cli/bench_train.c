@@ -1,7 +1,6 @@
 /* heracles bench train: one training pass of the velocity field (forward, loss, every gradient) against the
  * peak that the same product reaches on a bare square matrix, measured in turns so that other load on the
  * machine meets both. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,36 +9,14 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "cli/commands.h"
+#include "cli/gemm_peak.h"
 #include "learn/field_train.h"
 #include "learn/gemm_library.h"
+#include "motion/stats.h"
 #include "nn/adam.h"
 #include "nn/gemm.h"
 
-#define SQUARE 2048 /* side of the bare product */
 #define MAX_ROUNDS 100
-
-typedef struct {
-    const nn_ops *ops;
-    pool *p;
-    float *a, *b, *c; /* (SQUARE,SQUARE) each */
-    int rows;         /* of one item of the bare product */
-} bare_product;
-
-static void bare_rows(void *ctx, int item, int worker)
-{
-    (void)worker;
-    bare_product *s = ctx;
-    int first = item * s->rows, n = SQUARE - first < s->rows ? SQUARE - first : s->rows;
-    size_t skip = (size_t)first * SQUARE;
-    s->ops->gemm(s->c + skip, s->a + skip, s->b, n, SQUARE, SQUARE, SQUARE, SQUARE, SQUARE, 0);
-}
-
-static double bare_seconds(bare_product *s)
-{
-    double start = now_s();
-    pool_items(s->p, (SQUARE + s->rows - 1) / s->rows, bare_rows, s);
-    return now_s() - start;
-}
 
 typedef struct {
     field f;
@@ -48,7 +25,7 @@ typedef struct {
     arena memory;
     float *params, *grads;
     field_batch data;
-    bare_product bare;
+    gemm_peak bare;
     adam optimiser;
 } bench;
 
@@ -75,35 +52,19 @@ static hrc_status bench_create(bench *b, const args *a, int dim, hrc_error *err)
     for (int i = 0; t && i < b->batch; i++) t[i] = rng_uniform(&r, 0, 1);
     b->data = (field_batch){b->batch, x, t, cond, target, NULL};
     b->params = numbers(b, n, NULL), b->grads = numbers(b, n, NULL);
-    b->bare = (bare_product){.p = b->p,
-                             .a = numbers(b, (size_t)SQUARE * SQUARE, &r),
-                             .b = numbers(b, (size_t)SQUARE * SQUARE, &r),
-                             .c = numbers(b, (size_t)SQUARE * SQUARE, NULL),
-                             .rows = (SQUARE + pool_threads(b->p) - 1) / pool_threads(b->p)};
     b->optimiser = (adam){
         .options = {.rate = 1e-4, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .decay = 1e-4, .average = 0.999},
         .n = n,
         .m = numbers(b, n, NULL),
         .v = numbers(b, n, NULL),
         .averaged = numbers(b, n, NULL)};
-    if (!x || !target || !cond || !t || !b->params || !b->grads || !b->bare.a || !b->bare.b || !b->bare.c ||
-        !b->optimiser.m || !b->optimiser.v || !b->optimiser.averaged)
+    if (!x || !target || !cond || !t || !b->params || !b->grads || !b->optimiser.m || !b->optimiser.v ||
+        !b->optimiser.averaged)
         return fail(err, HRC_ENOMEM, "bench train: out of memory for a batch of %d", b->batch);
+    TRY(gemm_peak_create(&b->bare, NULL, b->p, &r, &b->memory, err));
     nn_layout_init(b->params, &b->f.layout, a->seed);
     for (size_t i = b->f.at[FIELD_MOD_W]; i < n; i++) b->params[i] += 0.01f * rng_normal(&r); /* no zeros */
     return HRC_OK;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, int n)
-{
-    qsort(x, (size_t)n, sizeof *x, by_size);
-    return x[n / 2];
 }
 
 static double peak_memory_mb(void)
@@ -117,18 +78,18 @@ static double peak_memory_mb(void)
 static hrc_status measure(figures *out, bench *b, const nn_ops *ops, progress *bar, hrc_error *err)
 {
     double step[MAX_ROUNDS], peak[MAX_ROUNDS], share[MAX_ROUNDS], update[MAX_ROUNDS];
-    double step_flop = 6 * field_products(&b->f.shape) * b->batch, bare_flop = 2 * pow(SQUARE, 3);
+    double step_flop = 6 * field_products(&b->f.shape) * b->batch;
     field_pass *pass;
     TRY(field_pass_create(&pass, &b->f, ops, b->p, b->batch, err));
     b->bare.ops = ops;
     field_gradient(pass, b->grads, b->params, &b->data); /* touch all memory once */
-    bare_seconds(&b->bare);
+    gemm_peak_flops(&b->bare);
     for (int i = 0; i < b->rounds; i++) {
-        double before = bare_seconds(&b->bare), start = now_s();
+        double before = gemm_peak_flops(&b->bare), start = now_s();
         field_gradient(pass, b->grads, b->params, &b->data);
-        double end = now_s(), after = bare_seconds(&b->bare);
+        double end = now_s(), after = gemm_peak_flops(&b->bare);
         step[i] = end - start;
-        peak[i] = bare_flop / (before < after ? before : after);
+        peak[i] = before > after ? before : after;
         share[i] = step_flop / step[i] / peak[i];
         start = now_s();
         adam_step(&b->optimiser, ops, b->p, b->params, b->grads);

@@ -30,6 +30,7 @@ const command *const COMMANDS[] = {
     &CMD_BENCH_SIM,
     &CMD_BENCH_ENV,
     &CMD_BENCH_TRAIN,
+    &CMD_BENCH_TRACKER,
     &CMD_BENCH_PLAN,
     &CMD_BENCH_DEPLOY,
     NULL,

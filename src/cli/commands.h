@@ -9,7 +9,7 @@ extern const command CMD_BENCH_ENV;
 extern const command CMD_DEMO;
 extern const command CMD_ROBOT;
 extern const command CMD_ROBOT_SIM, CMD_DEPLOY, CMD_REPLAY;
-extern const command CMD_BENCH_TRAIN;
+extern const command CMD_BENCH_TRAIN, CMD_BENCH_TRACKER;
 extern const command CMD_MOTION_INFO, CMD_MOTION_CONVERT, CMD_MOTION_CUT, CMD_MOTION_FIX;
 extern const command CMD_MOTION_RETARGET, CMD_MOTION_SHEET;
 extern const command CMD_CORPUS_BUILD, CMD_CORPUS_INFO, CMD_CORPUS_SUITES;

@@ -321,6 +321,18 @@ static void tell(const ppo *p, const double sums[PPO_EXTRA], const double norms[
     r->updates += updates;
 }
 
+/* Floating-point operations of one row's update: forward, weights and inputs 2 each for every weight, less
+ * what has no gradient: windows, proprioception and the critic's observation. */
+static double flop_of_row(const ppo *p)
+{
+    const policy *net = &p->model.net;
+    const double all = (double)(net->layout.count + p->judge.layout.count);
+    const double first = (double)net->encoder.size[0] * net->encoder.size[1] +
+                         (double)OBS_PROPRIO * net->action.size[1] +
+                         (double)p->judge.net.size[0] * p->judge.net.size[1];
+    return 6 * all - 2 * first;
+}
+
 static hrc_status ppo_iterate(void *self, double done, train_report *r, hrc_error *err)
 {
     (void)done; /* the divergence steers the rate, not a schedule */
@@ -339,6 +351,7 @@ static hrc_status ppo_iterate(void *self, double done, train_report *r, hrc_erro
     ppo_merge_statistics(p);
     tell(p, sums, norms, p->cfg->ppo_epochs * parts, r);
     train_phase(r, "update", clock_s() - start);
+    r->flop += flop_of_row(p) * p->rows * p->cfg->ppo_epochs;
     return HRC_OK;
 }
 

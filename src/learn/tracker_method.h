@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     int64_t samples; /* control steps taken in MuJoCo by this process */
     int64_t updates; /* of the policy */
+    double flop;     /* of the matrix products in the phase "update"; 0: not counted */
     int nfigures, nphases;
     train_entry figures[TRAIN_MAX_FIGURES];
     train_entry phases[TRAIN_MAX_PHASES]; /* seconds */

@@ -431,4 +431,5 @@ const tracker_method METHOD_WORLD = {.name = "world-model",
                                      .model = world_view,
                                      .state = world_list,
                                      .world = world_env,
-                                     .free = world_free};
+                                     .free = world_free,
+                                     .ranks = true};
