@@ -119,7 +119,7 @@ static void test_methods(void)
     small_planner("p.safetensors", 38);
 #define METHODS                                                                                              \
     "$HERACLES eval motions/wave.safetensors --limit 0.4 --tracker $T/t.safetensors --planner "              \
-    "$T/p.safetensors --method pd,heracles,mine=$T/t.safetensors,both=$T/t.safetensors+$T/p.safetensors "
+    "$T/p.safetensors --control.plan=always --method pd,heracles,mine=$T/t.safetensors,both=$T/t.safetensors+$T/p.safetensors "
     json_t *j = shell_json(METHODS "--keep $T/kept --csv $T/a.csv --json");
     json_t *all = json_object_get(j, "methods"), *both = json_object_get(all, "both");
     json_t *heracles = json_object_get(all, "heracles"), *pd = json_object_get(all, "pd");
@@ -151,7 +151,7 @@ static void test_report(void)
         shell(
             "cp motions/wave.safetensors $T/'<b>mine.safetensors'\n"
             "$HERACLES eval $T/'<b>mine.safetensors' motions/floor.safetensors --limit 1 --method "
-            "pd,heracles --tracker $T/t.safetensors --planner $T/p.safetensors -o $T/report.html --quiet") ==
+            "pd,heracles --control.plan=always --tracker $T/t.safetensors --planner $T/p.safetensors -o $T/report.html --quiet") ==
         0);
     ENSURE(
         shell("cat >> $T/report.html <<'END'\n<script>\n"

@@ -27,7 +27,7 @@ static void test_record(void)
     rollout r;
     make_models();
     json_t *j = shell_json(RUN "motions/floor.safetensors --push '1:1.5,0;0.5:0,-1' --punch '2:-100,0' "
-                               "--hold 0.2 --record $T/run.safetensors --json");
+                               "--hold 0.2 --control.plan=always --record $T/run.safetensors --json");
     double seconds = json_number_value(json_object_get(j, "seconds"));
     double plans = json_number_value(json_object_get(j, "plans"));
     bool figures = json_object_get(j, "cr") && json_object_get(j, "joint_rad");

@@ -40,7 +40,6 @@ static void test_disturb(void)
         "{\"do\": \"friction\", \"value\": 0.05}",
         "{\"do\": \"payload\", \"value\": 15}",
         "{\"do\": \"strength\", \"value\": 0.1}",
-        "{\"do\": \"planner\", \"value\": false}",
         "{\"do\": \"motion\", \"name\": \"floor\"}",
     };
     playhouse *h = playhouse_open(true);
@@ -70,7 +69,8 @@ static void test_pair(void)
     playhouse *h = playhouse_open(true);
     ENSURE(order(h, "{\"do\": \"pair\", \"value\": true}") == HRC_OK);
     ENSURE(playground_scene(h->scene)->robots == 2 && playground_scene(h->scene)->planner);
-    steps(h, 20);
+    ENSURE(order(h, "{\"do\": \"push\", \"x\": -3, \"y\": 0, \"z\": 0}") == HRC_OK); /* until it is lost */
+    steps(h, 60);
     ENSURE(!same_pose(pose(h, 0), pose(h, 1)));
     ENSURE(playground_robot(h->scene, 0)->report.planned && !playground_robot(h->scene, 1)->report.planned);
     ENSURE(order(h, "{\"do\": \"restart\"}") == HRC_OK);

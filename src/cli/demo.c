@@ -60,7 +60,6 @@ static hrc_status choose_methods(show *s, hrc_error *err)
     const args *a = s->a;
     char path[4096];
     hrc_options options = control_options(&a->cfg, a->seed);
-    options.when_lost = 1; /* what did better so far (docs/evaluation.md) */
     const bool planner =
         strcmp(arg(a, "planner"), "on") || shipped_path(path, sizeof path, "models/planner.safetensors");
     if (!arg_given(a, "tracker") && !shipped_path(path, sizeof path, arg(a, "tracker"))) {

@@ -33,7 +33,8 @@ hrc_options hrc_defaults(void)
                          .look_ahead = PLAN_H,
                          .ahead = 5,
                          .leash_m = 0.5,
-                         .wait_s = 5};
+                         .wait_s = 5,
+                         .when_lost = 1};
 }
 
 hrc_options control_options(const config *cfg, uint64_t seed)
