@@ -196,11 +196,16 @@ static void test_replay_refuses(void)
     size_t size = view.size;
     memcpy(bytes, view.data, size);
     file_unmap(&view);
-    test_write(test_path("cut.mcap"), bytes, size / 2);
-    json_t *said = shell_json("$HERACLES replay $T/cut.mcap --json");
-    ENSURE(json_is_true(json_object_get(said, "identical")) && json_is_true(json_object_get(said, "cut")));
-    ENSURE(whole(said, "commands") > 100);
-    json_decref(said);
+    /* Without its last bytes all chunks are there; how much the first half of the bytes holds depends on when
+     * the recorder closed its chunks. */
+    const size_t cuts[] = {size - 20, size / 2};
+    for (int i = 0; i < 2; i++) {
+        test_write(test_path("cut.mcap"), bytes, cuts[i]);
+        json_t *said = shell_json("$HERACLES replay $T/cut.mcap --json");
+        ENSURE(json_is_true(json_object_get(said, "identical")));
+        ENSURE(i == 0 ? whole(said, "commands") > 300 : json_is_true(json_object_get(said, "cut")));
+        json_decref(said);
+    }
     /* any cut: an error or a shorter recording, never a crash */
     for (size_t n = 0; n < 3000; n += 7) {
         reflight *r = NULL;
