@@ -275,6 +275,15 @@ static json_t *replayed(const char *name)
     return said;
 }
 
+/* A machine that others keep busy cannot always simulate the robot at its rate, and then deploy rightly
+ * refuses to arm: try again. */
+static int in_real_time(const char *line)
+{
+    int code = shell(line);
+    for (int i = 0; i < 4 && says("times a second"); i++) code = shell(line);
+    return code;
+}
+
 /* The robot's process is killed: the controller trips by itself. */
 static void test_robot_killed(void)
 {
@@ -286,7 +295,7 @@ static void test_robot_killed(void)
             "orphan.mcap") "kill -9 $sim; } &\n" RUN
                            "--motion motions/wave.safetensors --record $T/orphan.mcap; code=$?; wait; exit $code",
         domain());
-    int code = shell(line);
+    int code = in_real_time(line);
     if (code != 3) test_fail(__FILE__, __LINE__, "exit code %d: %s", code, shell_output);
     ENSURE(says("\"mode\": \"tripped\""));
     json_decref(replayed("orphan.mcap"));
@@ -305,7 +314,7 @@ static void test_controller_killed(void)
             "killed.mcap") "kill -9 $(pgrep -P $first); wait $first\n" RUN
                            "--motion $T/turn.safetensors --hold 0.2 --record off; kill -INT $sim; wait $sim",
         domain());
-    shell(line);
+    in_real_time(line);
     json_t *sim = json_of("sim.json");
     ENSURE(whole(json_object_get(sim, "counts"), "orders") > 500);
     ensure_no_violations(sim, true);
@@ -324,7 +333,7 @@ static void test_frozen_policy(void)
              "--motion motions/wave.safetensors --freeze-policy --record $T/frozen.mcap; code=$?\n"
              "kill -INT $sim; wait $sim; exit $code",
              domain());
-    int code = shell(line);
+    int code = in_real_time(line);
     if (code != 3) test_fail(__FILE__, __LINE__, "exit code %d: %s", code, shell_output);
     json_decref(replayed("frozen.mcap"));
 }
