@@ -260,6 +260,8 @@ static void load(minds *m)
     strcpy(cfg.control_plan, "always"); /* so that plans matter at every moment */
     small_tracker("t.safetensors", "reference"); /* so that a spoiled reference reaches the gate */
     small_planner("p.safetensors", 35);
+    hrc_model_free(follow); /* of the test before */
+    hrc_model_free(plan);
     ENSURE_OK(hrc_model_load(&follow, test_path("t.safetensors"), &err));
     ENSURE_OK(hrc_model_load(&plan, test_path("p.safetensors"), &err));
     synthetic_turn(&motion, 100, 50);
