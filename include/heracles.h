@@ -190,8 +190,8 @@ typedef struct {
                        where the robot is, so only its later part calls for a change. 5 */
     double leash_m; /* a reference that gets farther away on the floor is pulled along; 0: never. 0.5 */
     double wait_s;  /* longest wait for HRC_WAIT: 5 */
-    int when_lost;  /* plan only from when the robot is far off the reference until it is back; 0: always. 1 */
-    int apart;      /* plans are made elsewhere, see hrc_plan_wanted: 0 */
+    int when_lost; /* plan only from when the robot is far off the reference until it is back; 0: always. 1 */
+    int apart;     /* plans are made elsewhere, see hrc_plan_wanted: 0 */
 } hrc_options;
 
 /* How a motion begins. */
