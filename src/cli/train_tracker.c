@@ -285,8 +285,8 @@ const command CMD_TRAIN_TRACKER = {
         "Settings are in sections [tracker], [env], [reward], [sampling] and the method's own (heracles help\n"
         "config). A trial starts on the reference, without noise, and succeeds when height (0.3 m) and tilt\n"
         "(1.2 rad) stay near it to the end of the clip, 20 s at the most.",
-    .example = "heracles train tracker --method ppo --motion motions/walk.safetensors --minutes 45 -o "
-               "tracker.safetensors",
+    .example =
+        "heracles train tracker --motion motions/cmu.safetensors#91_01 --minutes 6 -o walk.safetensors",
     .options = OPTIONS,
     .max_operands = -1,
     .run = run_train_tracker,

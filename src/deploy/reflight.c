@@ -127,16 +127,6 @@ const char *reflight_note(const reflight *r, const char *key)
     return NULL;
 }
 
-bool reflight_is_file(const char *path)
-{
-    char first[5] = "";
-    FILE *f = fopen(path, "rb");
-    if (!f) return false;
-    size_t n = fread(first, 1, sizeof first, f);
-    fclose(f);
-    return n == sizeof first && !memcmp(first, "\x89MCAP", sizeof first);
-}
-
 /* ---- Notes ---- */
 
 static const char *print(arena *memory, const char *format, ...) HRC_PRINTF(2, 3);

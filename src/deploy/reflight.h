@@ -13,7 +13,6 @@ hrc_status reflight_load(reflight **out, const char *path, hrc_error *err);
 void reflight_free(reflight *r); /* NULL is fine */
 
 const char *reflight_note(const reflight *r, const char *key); /* NULL: there is none */
-bool reflight_is_file(const char *path);                       /* an MCAP file, by its first bytes */
 
 typedef struct {
     int64_t states, ticks, targets, plans, events;

@@ -301,11 +301,6 @@ const simbot_counts *simbot_count(const simbot *b)
     return &b->counts;
 }
 
-double simbot_time(const simbot *b)
-{
-    return b->world.time;
-}
-
 const double *simbot_qpos(const simbot *b)
 {
     return b->world.qpos;

@@ -70,7 +70,6 @@ void simbot_torso(const simbot *b, float quat[4], float gyro[3]);
 int simbot_request(simbot *b, int64_t api, const char *parameter, char *reply, size_t size);
 
 const simbot_counts *simbot_count(const simbot *b);
-double simbot_time(const simbot *b);         /* s */
 const double *simbot_qpos(const simbot *b);  /* (HRC_NQ), the truth */
 const float *simbot_target(const simbot *b); /* (29) the drives aim at */
 double simbot_tilt(const simbot *b);         /* rad, largest since the start */

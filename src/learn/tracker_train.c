@@ -172,11 +172,6 @@ int64_t tracker_trainer_samples(const tracker_trainer *t)
     return t->samples;
 }
 
-double tracker_trainer_seconds(const tracker_trainer *t)
-{
-    return t->seconds;
-}
-
 /* ---- Trials ---- */
 
 hrc_status tracker_trainer_judge(tracker_trainer *t, hrc_error *err)

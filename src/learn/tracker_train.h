@@ -29,7 +29,6 @@ void tracker_trainer_free(tracker_trainer *t); /* NULL is fine */
 hrc_status tracker_trainer_iterate(tracker_trainer *t, double done, hrc_error *err);
 int64_t tracker_trainer_iterations(const tracker_trainer *t); /* since the beginning, also of a resumed run */
 int64_t tracker_trainer_samples(const tracker_trainer *t);    /* likewise, of all ranks */
-double tracker_trainer_seconds(const tracker_trainer *t);     /* likewise, without set-up */
 
 /* Trials of the present model, in the exact physics (section [sim] of the defaults but for friction). */
 hrc_status tracker_trainer_judge(tracker_trainer *t, hrc_error *err);

@@ -1,19 +1,17 @@
-/* Three-vectors of networks' numbers. */
+/* Three-vectors of networks' numbers: base/rot.h in the precision of `real`, and sums. */
 #ifndef HRC_LEARN_WORLD_VEC_H
 #define HRC_LEARN_WORLD_VEC_H
 
+#include "base/rot.h"
 #include "nn/real.h"
 
-static inline real dot3(const real a[3], const real b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static inline void cross3(real out[3], const real a[3], const real b[3])
-{
-    const real x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2], z = a[0] * b[1] - a[1] * b[0];
-    out[0] = x, out[1] = y, out[2] = z;
-}
+#ifdef NN_DOUBLE
+#define dot3 vec_dot
+#define cross3 vec_cross
+#else
+#define dot3 vec_dotf
+#define cross3 vec_crossf
+#endif
 
 static inline void add3(real out[3], real scale, const real a[3]) /* out += scale a */
 {
