@@ -9,6 +9,7 @@
 
     .section .rodata
     EMBED(replay_html, "replay.html")
+    EMBED(replay_stage_html, "replay_stage.html")
     EMBED(viewer_css, "viewer.css")
     EMBED(three_js, "three_licence.js" ; .incbin "three.min.js")
     EMBED(viewer_js, "viewer.js")

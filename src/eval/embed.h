@@ -4,6 +4,7 @@
 
 #define EMBED(name) extern const char embed_##name[], embed_##name##_end[];
 EMBED(replay_html)
+EMBED(replay_stage_html)
 EMBED(viewer_css)
 EMBED(three_js)
 EMBED(viewer_js)

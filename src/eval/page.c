@@ -202,9 +202,9 @@ static hrc_status make_page(const char *path, char **text, size_t *bytes, const 
     json_decref(json);
     if (!data) return fail(err, HRC_ENOMEM, "page: out of memory");
     const html_filling fillings[] = {
-        {"@viewer.css@", EMBEDDED(viewer_css)}, {"@data@", {data, strlen(data)}},
-        {"@three.min.js@", EMBEDDED(three_js)}, {"@viewer.js@", EMBEDDED(viewer_js)},
-        {"@replay.js@", EMBEDDED(replay_js)},
+        {"@viewer.css@", EMBEDDED(viewer_css)}, {"@replay_stage.html@", EMBEDDED(replay_stage_html)},
+        {"@data@", {data, strlen(data)}},       {"@three.min.js@", EMBEDDED(three_js)},
+        {"@viewer.js@", EMBEDDED(viewer_js)},   {"@replay.js@", EMBEDDED(replay_js)},
     };
     const file_piece template = EMBEDDED(replay_html);
     hrc_status status = path ? html_write(path, template, fillings, COUNT(fillings), bytes, err)

@@ -204,9 +204,13 @@ static hrc_status write_page(const char *path, const json_t *data, size_t *bytes
     char *script = html_script_text(data);
     if (!script) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
     const html_filling fillings[] = {
-        {"@viewer.css@", EMBEDDED(viewer_css)}, {"@report.css@", EMBEDDED(report_css)},
-        {"@data@", {script, strlen(script)}},   {"@three.min.js@", EMBEDDED(three_js)},
-        {"@viewer.js@", EMBEDDED(viewer_js)},   {"@replay.js@", EMBEDDED(replay_js)},
+        {"@viewer.css@", EMBEDDED(viewer_css)},
+        {"@report.css@", EMBEDDED(report_css)},
+        {"@replay_stage.html@", EMBEDDED(replay_stage_html)},
+        {"@data@", {script, strlen(script)}},
+        {"@three.min.js@", EMBEDDED(three_js)},
+        {"@viewer.js@", EMBEDDED(viewer_js)},
+        {"@replay.js@", EMBEDDED(replay_js)},
         {"@report.js@", EMBEDDED(report_js)},
     };
     const file_piece page = EMBEDDED(report_html);
