@@ -49,6 +49,7 @@ static void test_still(void)
     ENSURE_NEAR(q.planted_share, 1, 0);
     ENSURE_NEAR(q.skate_max, 0, 1e-6);
     ENSURE(q.limit_excess == 0 && q.speed_max == 0 && q.flights == 0 && isnan(q.flight_accel));
+    ENSURE(q.uncarried_s == 0 && q.uncarried_share == 0);
     ENSURE(q.floating_s == 0 && q.self_all.share == 0 && q.self_all.depth == 0);
     ENSURE(q.joint_jumps.count == 0 && q.root_jumps.count == 0 && q.turn_jumps.count == 0);
 }
@@ -124,6 +125,54 @@ static void test_flight(void)
     ENSURE(q.flights == 1);
     ENSURE_NEAR(q.flight_accel, -5, 0.01);
     ENSURE(q.floating_s > 0.6);
+}
+
+/* Leaning forward as one piece about the toes: the soles touch, and cannot carry what is before them. */
+static void test_not_carried(void)
+{
+    clip c;
+    stand(&c, FRAMES, FPS);
+    for (int i = 0; i < c.n; i++) {
+        double lean = 0.5, q[HRC_NQ];
+        fk_pose pose;
+        capsule capsules[G1_GEOMS];
+        float *frame = clip_frame(&c, i);
+        frame[3] = (float)cos(lean / 2), frame[5] = (float)sin(lean / 2);
+        for (int k = 0; k < HRC_NQ; k++) q[k] = (double)frame[k];
+        fk(&pose, q);
+        capsules_place(capsules, &pose);
+        frame[2] -= (float)capsules_lowest(capsules, 0, G1_GEOMS).z;
+    }
+    quality q = measure(&c);
+    ENSURE(q.uncarried_first == 5 && q.uncarried_last == FRAMES - 6 && q.uncarried_share == 1);
+    ENSURE_NEAR(q.uncarried_s, (FRAMES - 10) / FPS, 1e-9);
+    ENSURE(q.floating_s == 0);
+}
+
+/* The hull of the soles, by hand: inside, beside them, and with nothing on the floor. */
+static void test_support_gap(void)
+{
+    double q[HRC_NQ], far[2];
+    fk_pose pose;
+    capsule capsules[G1_GEOMS];
+    g1_default_qpos(q);
+    fk(&pose, q);
+    capsules_place(capsules, &pose);
+    q[2] -= capsules_lowest(capsules, 0, G1_GEOMS).z;
+    fk(&pose, q);
+    capsules_place(capsules, &pose);
+    const double *left = pose.pos[G1_LEFT_ANKLE], *right = pose.pos[G1_RIGHT_ANKLE];
+    double between[2] = {0.5 * (left[0] + right[0]), 0.5 * (left[1] + right[1])};
+    ENSURE(support_gap(capsules, between) == 0); /* no foot is there, but the hull is */
+    double outermost = -INFINITY;
+    for (int i = CAPSULE_LEFT_FOOT; i < G1_GEOMS; i++)
+        outermost = fmax(outermost, fmax(capsules[i].a[1], capsules[i].b[1]));
+    far[0] = left[0], far[1] = outermost + 0.25;
+    ENSURE_NEAR(support_gap(capsules, far), 0.25, 0.02);
+    q[2] += 0.05;
+    fk(&pose, q);
+    capsules_place(capsules, &pose);
+    ENSURE(isinf(support_gap(capsules, between)));
 }
 
 static void test_floating(void)
@@ -274,6 +323,7 @@ static void test_g1_moves(void)
 TEST_TABLE({"quality.still", test_still}, {"quality.skate", test_skate},
            {"quality.not_planted", test_not_planted}, {"quality.under_floor", test_under_floor},
            {"quality.flight", test_flight}, {"quality.floating", test_floating},
+           {"quality.not_carried", test_not_carried}, {"quality.support_gap", test_support_gap},
            {"quality.spike", test_spike}, {"quality.limits", test_limits},
            {"quality.motor_speed", test_motor_speed}, {"quality.self_penetration", test_self_penetration},
            {"quality.short_clips", test_short_clips}, {"quality.lafan1_falls", test_lafan1_falls},

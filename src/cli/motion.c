@@ -72,13 +72,16 @@ static json_t *motion_json(const quality *q)
 
 static json_t *feet_json(const quality *q)
 {
-    bool floats = q->floating_s > 0;
-    return json_pack("{s:{s:f, s:o, s:o, s:o}, s:{s:f, s:o, s:o, s:f}, s:{s:i, s:o}}", "foot_skate",
-                     "planted_share", q->planted_share, "median_mps", json_number(q->skate_median), "p90_mps",
-                     json_number(q->skate_p90), "max_mps", json_number(q->skate_max), "floating", "longest_s",
-                     q->floating_s, "first_frame", frame_json(q->floating_first, floats), "last_frame",
-                     frame_json(q->floating_last, floats), "share", q->floating_share, "flight", "count",
-                     q->flights, "acceleration_mps2", json_number(q->flight_accel));
+    bool floats = q->floating_s > 0, sinks = q->uncarried_s > 0;
+    return json_pack("{s:{s:f, s:o, s:o, s:o}, s:{s:f, s:o, s:o, s:f}, s:{s:f, s:o, s:o, s:f}, s:{s:i, s:o}}",
+                     "foot_skate", "planted_share", q->planted_share, "median_mps",
+                     json_number(q->skate_median), "p90_mps", json_number(q->skate_p90), "max_mps",
+                     json_number(q->skate_max), "floating", "longest_s", q->floating_s, "first_frame",
+                     frame_json(q->floating_first, floats), "last_frame",
+                     frame_json(q->floating_last, floats), "share", q->floating_share, "uncarried",
+                     "longest_s", q->uncarried_s, "first_frame", frame_json(q->uncarried_first, sinks),
+                     "last_frame", frame_json(q->uncarried_last, sinks), "share", q->uncarried_share,
+                     "flight", "count", q->flights, "acceleration_mps2", json_number(q->flight_accel));
 }
 
 static json_t *inside_json(const quality *q)
@@ -138,6 +141,15 @@ static void print_self(const char *what, const quality_self *self)
     putchar('\n');
 }
 
+static void print_spell(const char *what, double seconds, int first, int last, double share)
+{
+    printf("  %-18s ", what);
+    if (seconds > 0)
+        printf("longest %.2f s (frames %d to %d), %.1f %% of the time\n", seconds, first, last, 100 * share);
+    else
+        printf("never\n");
+}
+
 static void print_contact(const quality *q)
 {
     printf("  %-18s ", "foot skate");
@@ -151,12 +163,8 @@ static void print_contact(const quality *q)
         "the frames\n",
         "floor", 100 * q->low_min, capsule_info(q->low_capsule)->name, q->low_frame, 100 * q->low_p1,
         100 * q->low_share_1cm, 100 * q->low_share_2cm);
-    printf("  %-18s ", "floating");
-    if (q->floating_s > 0)
-        printf("longest %.2f s (frames %d to %d), %.1f %% of the time\n", q->floating_s, q->floating_first,
-               q->floating_last, 100 * q->floating_share);
-    else
-        printf("never\n");
+    print_spell("floating", q->floating_s, q->floating_first, q->floating_last, q->floating_share);
+    print_spell("not carried", q->uncarried_s, q->uncarried_first, q->uncarried_last, q->uncarried_share);
     printf("  %-18s ", "flights");
     if (q->flights)
         printf("%d, acceleration %.1f m/s2 (median; free fall has -9.8)\n", q->flights, q->flight_accel);

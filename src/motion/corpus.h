@@ -35,6 +35,7 @@ typedef enum { CORPUS_TRAIN, CORPUS_HELDOUT } corpus_split;
     X(speed_max, speed_max, "joint_speed_max_radps")                                                         \
     X(speed_share, speed_share, "share_over_motor_speed")                                                    \
     X(floating_s, floating_s, "floating_s")                                                                  \
+    X(uncarried_s, uncarried_s, "uncarried_s")                                                               \
     X(flight_accel, flight_accel, "flight_accel_mps2")                                                       \
     X(self_depth, self_simulated.depth, "self_depth_m")                                                      \
     X(self_share, self_simulated.share, "self_share")

@@ -20,10 +20,11 @@
 
 typedef struct {
     double *low, *com; /* (n) lowest point and centre of mass over the root */
+    double *level;     /* (n) height of the root at which what touches is on the floor */
     double *z;         /* (n) the wanted height */
 } heights;
 
-static void measure_heights(heights *w, double (*qpos)[HRC_NQ], int n)
+static void measure_heights(heights *w, double (*qpos)[HRC_NQ], const touches *t, int n)
 {
     for (int i = 0; i < n; i++) {
         fk_pose pose;
@@ -34,18 +35,8 @@ static void measure_heights(heights *w, double (*qpos)[HRC_NQ], int n)
         fk_com(com, &pose);
         w->low[i] = capsules_lowest(capsules, 0, G1_GEOMS).z - qpos[i][2];
         w->com[i] = com[2] - qpos[i][2];
+        w->level[i] = qpos[i][2] + touch_rise(capsules, t->share[i]);
     }
-}
-
-/* Least squares parabola through z over frames first..last; its acceleration. */
-static double fit_acceleration(const double *z, int first, int last, double fps)
-{
-    double n = last - first + 1, middle = 0.5 * (first + last), s2 = 0, s4 = 0, z0 = 0, z2 = 0;
-    for (int i = first; i <= last; i++) {
-        double t = (i - middle) / fps;
-        s2 += t * t, s4 += t * t * t * t, z0 += z[i], z2 += z[i] * t * t;
-    }
-    return 2 * (n * z2 - s2 * z0) / (n * s4 - s2 * s2);
 }
 
 /* How much higher the person's root is than it would be if the body lay, knelt or stood on the floor:
@@ -93,7 +84,7 @@ static void find_flights(ground *g, const heights *w, double scale, const human 
         if (!g->airborne[i]) continue;
         while (last + 1 < h->n && g->airborne[last + 1]) last++;
         double seconds = (last - i) / h->fps;
-        double accel = last - i >= 3 ? fit_acceleration(w->z, i, last, h->fps) : 0;
+        double accel = last - i >= 3 ? parabola_acceleration(w->z + i, last - i + 1, 1, 1 / h->fps) : 0;
         bool falls = seconds >= FLIGHT_MIN_S - 1e-9 && seconds <= FLIGHT_MAX_S && accel >= FREE_FALL_LO &&
                      accel <= FREE_FALL_HI;
         if (falls) g->flights[g->nflights++] = (flight){i, last, accel};
@@ -150,16 +141,15 @@ static double support_weight(const ground *g, int i, int n)
 }
 
 /* w->z: heights that minimise  sum carried (z - level)^2 + stiff (z'' - wanted z'')^2. */
-static void solve_heights(heights *w, const ground *g, double scale, const human *h, const double *level,
-                          double (*a)[3])
+static void solve_heights(heights *w, const ground *g, double scale, const human *h, double (*a)[3])
 {
     double dt = 1 / h->fps, stiff = pow(2 * M_PI * FOLLOW_HZ * dt, -4);
     for (int i = 0; i < h->n; i++) {
         double weight = support_weight(g, i, h->n);
         a[i][0] = weight + 1e-9, a[i][1] = a[i][2] = 0;
-        w->z[i] = weight * level[i];
+        w->z[i] = weight * w->level[i];
     }
-    anchor_cut_flights(a, w->z, g, h, level);
+    anchor_cut_flights(a, w->z, g, h, w->level);
     for (int i = 1; i + 1 < h->n; i++) {
         double person = scale * (h->hips[i - 1][2] - 2 * h->hips[i][2] + h->hips[i + 1][2]);
         double limbs = w->com[i - 1] - 2 * w->com[i] + w->com[i + 1];
@@ -173,36 +163,34 @@ static void solve_heights(heights *w, const ground *g, double scale, const human
     solve_pentadiagonal(a, w->z, h->n);
 }
 
-/* Root heights at which the robot stands on the floor: exactly, or with the person's height over a floor
- * that is given, up to the constant that the difference of soles and pelvis makes. */
-static void find_levels(double *level, const heights *w, const ground *g, double scale, const human *h,
-                        double floor, double *scratch)
+/* With a floor that is given: the person's height over it, up to the constant that the difference of soles
+ * and pelvis makes. */
+static void level_over(heights *w, const ground *g, double scale, const human *h, double floor,
+                       double *scratch)
 {
     int n = 0;
-    for (int i = 0; i < h->n; i++) level[i] = -w->low[i];
-    if (isnan(floor)) return;
     for (int i = 0; i < h->n; i++)
-        if (!g->airborne[i]) scratch[n++] = level[i] - scale * (h->hips[i][2] - floor);
+        if (!g->airborne[i]) scratch[n++] = w->level[i] - scale * (h->hips[i][2] - floor);
     double constant = n ? median(scratch, n) : 0;
-    for (int i = 0; i < h->n; i++) level[i] = scale * (h->hips[i][2] - floor) + constant;
+    for (int i = 0; i < h->n; i++) w->level[i] = scale * (h->hips[i][2] - floor) + constant;
 }
 
 hrc_status ground_find(ground *g, targets *t, double (*qpos)[HRC_NQ], const human *h, const contacts *c,
-                       double floor, arena *memory, hrc_error *err)
+                       const touches *touching, double floor, arena *memory, hrc_error *err)
 {
     int n = h->n;
     *g = (ground){0};
-    heights w = {ARENA_NEW(memory, double, n), ARENA_NEW(memory, double, n), ARENA_NEW(memory, double, n)};
-    double *level = ARENA_NEW(memory, double, n), *scratch = ARENA_NEW(memory, double, n);
+    double *room = ARENA_NEW(memory, double, 5 * (size_t)n), *scratch = room + 4 * (size_t)n;
+    heights w = {room, room + n, room + 2 * (size_t)n, room + 3 * (size_t)n};
     double(*a)[3] = arena_alloc(memory, (size_t)n, sizeof *a);
     g->flights = ARENA_NEW(memory, flight, n);
     g->airborne = ARENA_NEW(memory, bool, n);
-    if (!w.low || !w.com || !w.z || !level || !scratch || !a || !g->flights || !g->airborne)
+    if (!room || !a || !g->flights || !g->airborne)
         return fail(err, HRC_ENOMEM, "out of memory for the heights of %d frames", n);
-    measure_heights(&w, qpos, n);
+    measure_heights(&w, qpos, touching, n);
     find_flights(g, &w, t->leg_scale, h, c, scratch);
-    find_levels(level, &w, g, t->leg_scale, h, floor, scratch);
-    solve_heights(&w, g, t->leg_scale, h, level, a);
+    if (!isnan(floor)) level_over(&w, g, t->leg_scale, h, floor, scratch);
+    solve_heights(&w, g, t->leg_scale, h, a);
     for (int i = 0; i < n; i++) {
         qpos[i][2] += w.z[i] - t->root[i][2]; /* keeps what the pose needs beside the target */
         t->root[i][2] = w.z[i];

@@ -1,12 +1,13 @@
 /* The height of the root. A person is always carried by something, except in free flight: outside of flights
- * the lowest point of the robot comes down (or up) to z = 0, slowly enough that steps and bows keep their
- * shape; in flights the centre of mass falls with 9.81 m/s^2. Scaling the person's heights alone would
+ * what carries the person comes down (or up) to z = 0 with the robot, slowly enough that steps and bows keep
+ * their shape; in flights the centre of mass falls with 9.81 m/s^2. Scaling the person's heights alone would
  * give neither: floors drift, soles differ, and heights scaled by s fall with s g. */
 #ifndef HRC_MOTION_GROUND_H
 #define HRC_MOTION_GROUND_H
 
 #include "motion/contacts.h"
 #include "motion/targets.h"
+#include "motion/touch.h"
 
 typedef struct {
     int first, last;
@@ -22,6 +23,6 @@ typedef struct {
 /* Changes heights only: of the targets' root and of qpos (n, HRC_NQ), poses that already look like the
  * targets. floor: NAN to follow what carries the person, else the level of the capture's floor, m. */
 hrc_status ground_find(ground *g, targets *t, double (*qpos)[HRC_NQ], const human *h, const contacts *c,
-                       double floor, arena *memory, hrc_error *err);
+                       const touches *touching, double floor, arena *memory, hrc_error *err);
 
 #endif

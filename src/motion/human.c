@@ -19,7 +19,7 @@ static const double HEEL[3] = {-0.06, 0, -0.095};
 typedef struct {
     const bvh *b;
     double metres; /* of a metre as the file was read */
-    int turn[BODIES], hips, ankle[2], toe[2];
+    int turn[BODIES], place[BODIES], toe[2];
     double offset[BODIES][4];     /* body axes -> joint axes, with the rest bone brought onto the robot's */
     double (*pos)[3], (*quat)[4]; /* (njoints) scratch: one frame of the file */
 } source;
@@ -81,7 +81,7 @@ static void measure_bones(human *h, const source *s, const skeleton_map *map)
     int r = bvh_find(s->b, map->bodies[BODY_RIGHT_UPPER_ARM].place);
     for (int k = 0; k < 3; k++) {
         left[k] = 0.5 * (s->pos[l][k] + s->pos[r][k]);
-        trunk[k] = (left[k] - s->pos[s->hips][k]) * s->metres;
+        trunk[k] = (left[k] - s->pos[s->place[BODY_PELVIS]][k]) * s->metres;
     }
     h->torso = vec_norm(trunk);
 }
@@ -101,21 +101,26 @@ static void read_frame(human *h, source *s, int frame, int i)
         quat_mul(h->quat[i][b], FACING, s->quat[s->turn[b]]);
         quat_mul(h->quat[i][b], h->quat[i][b], s->offset[b]);
     }
-    place(h->hips[i], s, s->hips);
+    for (int b = 0; b < BODIES; b++) place(h->joint[i][b], s, s->place[b]);
+    memcpy(h->hips[i], h->joint[i][BODY_PELVIS], sizeof h->hips[i]);
     for (int side = 0; side < 2; side++) {
         double heel[3];
         for (int k = 0; k < 3; k++) heel[k] = h->leg * HEEL[k];
         quat_rotate(heel, h->quat[i][side ? BODY_RIGHT_FOOT : BODY_LEFT_FOOT], heel);
         place(h->toe[i][side], s, s->toe[side]);
-        place(h->heel[i][side], s, s->ankle[side]);
-        for (int k = 0; k < 3; k++) h->heel[i][side][k] += heel[k];
+        const double *ankle = h->joint[i][side ? BODY_RIGHT_FOOT : BODY_LEFT_FOOT];
+        for (int k = 0; k < 3; k++) h->heel[i][side][k] = ankle[k] + heel[k];
     }
 }
 
 static void copy_frame(human *to, int i, const human *from, int a, double t)
 {
     int b = t > 0 ? a + 1 : a;
-    for (int k = 0; k < BODIES; k++) quat_slerp(to->quat[i][k], from->quat[a][k], from->quat[b][k], t);
+    for (int k = 0; k < BODIES; k++) {
+        quat_slerp(to->quat[i][k], from->quat[a][k], from->quat[b][k], t);
+        for (int m = 0; m < 3; m++)
+            to->joint[i][k][m] = (1 - t) * from->joint[a][k][m] + t * from->joint[b][k][m];
+    }
     for (int k = 0; k < 3; k++) {
         to->hips[i][k] = (1 - t) * from->hips[a][k] + t * from->hips[b][k];
         for (int side = 0; side < 2; side++) {
@@ -130,9 +135,10 @@ static bool allocate(human *h, int n, arena *memory)
     h->n = n;
     h->hips = arena_alloc(memory, (size_t)n, sizeof *h->hips);
     h->quat = arena_alloc(memory, (size_t)n, sizeof *h->quat);
+    h->joint = arena_alloc(memory, (size_t)n, sizeof *h->joint);
     h->heel = arena_alloc(memory, (size_t)n, sizeof *h->heel);
     h->toe = arena_alloc(memory, (size_t)n, sizeof *h->toe);
-    return h->hips && h->quat && h->heel && h->toe;
+    return h->hips && h->quat && h->joint && h->heel && h->toe;
 }
 
 static void remove_noise(human *h, double hz, double *scratch)
@@ -143,6 +149,7 @@ static void remove_noise(human *h, double hz, double *scratch)
         lowpass(&h->heel[0][0][0] + k, n, 6, FEET * hz, h->fps, scratch);
         lowpass(&h->toe[0][0][0] + k, n, 6, FEET * hz, h->fps, scratch);
     }
+    for (int k = 0; k < 3 * BODIES; k++) lowpass(&h->joint[0][0][0] + k, n, 3 * BODIES, hz, h->fps, scratch);
     for (int b = 0; b < BODIES; b++) {
         for (int i = 1; i < n; i++) {
             /* q and -q are one orientation: near signs make a smooth signal */
@@ -171,12 +178,11 @@ hrc_status human_create(human *h, const bvh *b, const skeleton_map *map, double 
     TRY(skeleton_map_check(map, b, path, err));
     if (b->n < 2) return fail(err, HRC_EFORMAT, "%s: %d frames, expected at least 2", path, b->n);
     source s = {.b = b, .metres = map->unit / b->unit};
-    s.hips = bvh_find(b, map->bodies[BODY_PELVIS].place);
-    for (int k = 0; k < BODIES; k++) s.turn[k] = bvh_find(b, map->bodies[k].turn);
-    for (int side = 0; side < 2; side++) {
-        s.ankle[side] = bvh_find(b, map->bodies[side ? BODY_RIGHT_FOOT : BODY_LEFT_FOOT].place);
-        s.toe[side] = bvh_find(b, map->toe[side]);
+    for (int k = 0; k < BODIES; k++) {
+        s.turn[k] = bvh_find(b, map->bodies[k].turn);
+        s.place[k] = bvh_find(b, map->bodies[k].place);
     }
+    for (int side = 0; side < 2; side++) s.toe[side] = bvh_find(b, map->toe[side]);
     double last = (b->n - 1) * (fps / b->fps) + 1e-6;
     if (last >= CLIP_MAX_FRAMES)
         return fail(err, HRC_EFORMAT, "%s: %d frames at %g fps are too long", path, b->n, b->fps);

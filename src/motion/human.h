@@ -8,11 +8,12 @@
 typedef struct {
     int n;
     double fps;
-    double (*hips)[3];         /* (n) */
-    double (*quat)[BODIES][4]; /* (n) identity: as the robot's body stands in its zero pose */
-    double (*heel)[2][3];      /* (n) left, right: under and behind the ankle, on the sole */
-    double (*toe)[2][3];       /* (n) toe joints */
-    double leg, arm, torso;    /* lengths of its bones, mean of left and right, m */
+    double (*hips)[3];          /* (n) */
+    double (*quat)[BODIES][4];  /* (n) identity: as the robot's body stands in its zero pose */
+    double (*joint)[BODIES][3]; /* (n) where the joint is that each body hangs on; hips for the pelvis */
+    double (*heel)[2][3];       /* (n) left, right: under and behind the ankle, on the sole */
+    double (*toe)[2][3];        /* (n) toe joints */
+    double leg, arm, torso;     /* lengths of its bones, mean of left and right, m */
 } human;
 
 /* Everything is in `memory`. Motion over `cutoff_hz` is taken for noise. */

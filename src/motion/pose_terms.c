@@ -11,6 +11,7 @@
 #define PLANT_FLOOR 60.0  /* its height */
 #define PLANTED_SHARE 0.2 /* of the foot's own target while it stands */
 #define SUPPORT 60.0      /* the lowest point of a body that does not fly */
+#define TOUCH 40.0        /* a part other than the feet that carries the person */
 #define SUPPORT_EDGE 2    /* frames next to a flight in which it need not be there yet */
 #define FLOOR 500.0
 #define APART 250.0
@@ -257,12 +258,25 @@ static void add_support(ik_frame *f, const scene *s, int frame, const capsule *c
     if (low.z > 0) ik_height(f, lowest->link, low.end ? lowest->b : lowest->a, -low.z, SUPPORT);
 }
 
+/* What carries the person carries the robot. */
+static void add_touches(ik_frame *f, const scene *s, int frame, const capsule *c)
+{
+    for (int part = 0; part < TOUCH_FEET; part++) {
+        double share = s->problem->touching->share[frame][part];
+        capsule_low low = touch_lowest(c, part);
+        const capsule *lowest = &c[low.capsule];
+        if (share > 0 && low.z > 0)
+            ik_height(f, lowest->link, low.end ? lowest->b : lowest->a, -low.z, TOUCH * share);
+    }
+}
+
 void add_scene_terms(ik_frame *f, const scene *s, int frame)
 {
     capsule c[G1_GEOMS];
     capsules_place(c, f->pose);
     add_plants(f, s, frame);
     add_support(f, s, frame, c);
+    add_touches(f, s, frame, c);
     add_floor(f, s, frame, c);
     add_self(f, s, frame, c);
 }

@@ -16,7 +16,6 @@
 
 /* Of each frame, what the figures need of its kinematics. */
 typedef struct {
-    double com_z;
     capsule_low low, foot[2];
     double ankle_pos[2][3], ankle_quat[2][4];
     double gap[2];        /* of the nearest pair: of all, of those that collide in the simulator */
@@ -27,6 +26,7 @@ typedef struct {
     const clip *c;
     arena memory;
     pose_figures *pose; /* (n) */
+    double (*com)[3];   /* (n) */
     double *scratch;    /* (n * HRC_JOINTS) */
 } work;
 
@@ -36,14 +36,13 @@ static void measure_poses(work *w)
     capsule_pair pairs[2][CAPSULE_PAIRS];
     int npairs[2] = {capsule_pairs(pairs[0], SELF_ALL), capsule_pairs(pairs[1], SELF_FILTERED)};
     for (int i = 0; i < w->c->n; i++) {
-        double qpos[HRC_NQ], com[3];
+        double qpos[HRC_NQ];
         fk_pose pose;
         capsule capsules[G1_GEOMS];
         pose_figures *p = &w->pose[i];
         for (int k = 0; k < HRC_NQ; k++) qpos[k] = (double)clip_frame(w->c, i)[k];
         fk(&pose, qpos);
-        fk_com(com, &pose);
-        p->com_z = com[2];
+        fk_com(w->com[i], &pose);
         capsules_place(capsules, &pose);
         p->low = capsules_lowest(capsules, 0, G1_GEOMS);
         for (int foot = 0; foot < 2; foot++) {
@@ -130,17 +129,10 @@ static void measure_floor(quality *q, const work *w)
     q->low_share_2cm = (double)under_2cm / n;
 }
 
-/* The vertical acceleration of the centre of mass over frames first..last: least squares of
- * z = a + b t + c t^2 with t from the middle, where b falls out; 2 c. Wants at least 3 frames. */
+/* The vertical acceleration of the centre of mass over frames first..last; wants at least 3 frames. */
 static double com_acceleration(const work *w, int first, int last)
 {
-    double n = last - first + 1, middle = 0.5 * (first + last);
-    double s2 = 0, s4 = 0, z0 = 0, z2 = 0;
-    for (int i = first; i <= last; i++) {
-        double t = (i - middle) / w->c->fps, z = w->pose[i].com_z;
-        s2 += t * t, s4 += t * t * t * t, z0 += z, z2 += z * t * t;
-    }
-    return 2 * (n * z2 - s2 * z0) / (n * s4 - s2 * s2);
+    return parabola_acceleration(&w->com[first][2], last - first + 1, 3, 1 / w->c->fps);
 }
 
 /* The run of frames from i on whose lowest point is over `height`; returns its last frame, i-1 for none. */
@@ -226,11 +218,17 @@ static void measure_root(quality *q, const clip *c)
 hrc_status quality_measure(quality *q, const clip *c, hrc_error *err)
 {
     work w = {.c = c};
-    *q = (quality){.fps = c->fps, .frames = c->n, .floating_first = -1, .floating_last = -1};
+    *q = (quality){.fps = c->fps,
+                   .frames = c->n,
+                   .floating_first = -1,
+                   .floating_last = -1,
+                   .uncarried_first = -1,
+                   .uncarried_last = -1};
     if (c->n < 1) return fail(err, HRC_EINVAL, "%s: the clip has no frames", c->name);
     w.pose = ARENA_NEW(&w.memory, pose_figures, c->n);
     w.scratch = ARENA_NEW(&w.memory, double, (size_t)c->n *HRC_JOINTS);
-    if (!w.pose || !w.scratch) {
+    w.com = arena_alloc(&w.memory, (size_t)c->n, sizeof *w.com);
+    if (!w.pose || !w.scratch || !w.com) {
         arena_free(&w.memory);
         return fail(err, HRC_ENOMEM, "%s: out of memory for the figures of %d frames", c->name, c->n);
     }
@@ -242,6 +240,7 @@ hrc_status quality_measure(quality *q, const clip *c, hrc_error *err)
     measure_floor(q, &w);
     measure_flights(q, &w);
     measure_floating(q, &w);
+    quality_support_measure(q, c, w.com);
     q->self_all = measure_self(&w, 0);
     q->self_simulated = measure_self(&w, 1);
     quality_jumps_measure(q, c, w.scratch);

@@ -11,6 +11,9 @@
  * that gets over 4 cm; a parabola through the heights of the centre of mass gives its acceleration. Floating
  * is nothing within 4 cm of the floor without falling freely (acceleration within -12 .. -7.5 m/s^2).
  *
+ * The floor carries the robot where the point on which its force must act for the centre of mass to move as
+ * it does lies within 10 cm of the hull of everything that is under 3 cm; frames of flight are not asked.
+ *
  * A jump is a single frame off the mean of its two neighbours, much further than the frames around it. */
 #ifndef HRC_MOTION_QUALITY_H
 #define HRC_MOTION_QUALITY_H
@@ -65,6 +68,10 @@ typedef struct {
     int floating_first, floating_last;
     double floating_share;
 
+    double uncarried_s; /* longest time without such a support */
+    int uncarried_first, uncarried_last;
+    double uncarried_share; /* of the frames that are not in flight */
+
     int flights;
     double flight_accel; /* median, m/s^2; NAN without flights */
 
@@ -84,6 +91,12 @@ hrc_status quality_measure(quality *q, const clip *c, hrc_error *err);
 
 /* The three kinds of jumps; off is scratch for c->n numbers. quality_measure calls it. */
 void quality_jumps_measure(quality *q, const clip *c, double *off);
+
+/* What carries the robot; com (c->n) is the path of its centre of mass. quality_measure calls it. */
+void quality_support_measure(quality *q, const clip *c, double (*com)[3]);
+
+/* How far a point of the floor is from the hull of what touches it, m; 0 inside, INFINITY if nothing does. */
+double support_gap(const capsule *c, const double at[2]);
 
 void quality_judge(quality *q); /* verdict and reasons from the figures; quality_measure calls it */
 

@@ -12,6 +12,7 @@ typedef struct {
     const skeleton_map *map;
     const targets *t;
     const contacts *c;
+    const touches *touching;
     const ground *g; /* of refine only */
     int n;
     double fps;

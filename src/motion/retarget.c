@@ -35,17 +35,19 @@ static hrc_status run(motion_problem *p, retarget_report *report, const bvh *b, 
 {
     human h;
     contacts c;
+    touches touching;
     targets t;
     ground g;
     TRY(human_create(&h, b, p->map, p->fps, CUTOFF_HZ, path, memory, err));
     TRY(contacts_find(&c, &h, memory, err));
     contacts_level_feet(&h, &c);
+    TRY(touches_find(&touching, &h, &c, memory, err));
     TRY(targets_create(&t, &h, memory, err));
-    p->n = h.n, p->t = &t, p->c = &c, p->g = &g;
+    p->n = h.n, p->t = &t, p->c = &c, p->touching = &touching, p->g = &g;
     p->qpos = arena_alloc(memory, (size_t)h.n, sizeof *p->qpos);
     if (!p->qpos) return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", path, h.n);
     TRY(follow_targets(p, err));
-    TRY(ground_find(&g, &t, p->qpos, &h, &c, o->floor, memory, err));
+    TRY(ground_find(&g, &t, p->qpos, &h, &c, &touching, o->floor, memory, err));
     TRY(refine(p, memory, err));
     report->leg_scale = t.leg_scale, report->arm_scale = t.arm_scale, report->torso_scale = t.torso_scale;
     report->plants = c.nplants, report->flights = g.nflights;

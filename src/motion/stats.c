@@ -1,5 +1,7 @@
 #include "motion/stats.h"
 
+#include <stddef.h>
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,4 +24,15 @@ double percentile(double *x, int n, double share)
 double median(double *x, int n)
 {
     return percentile(x, n, 0.5);
+}
+
+/* z = a + b t + c t^2 with t from the middle, where b falls out of the normal equations; 2 c. */
+double parabola_acceleration(const double *z, int n, int stride, double dt)
+{
+    double middle = 0.5 * (n - 1), s2 = 0, s4 = 0, z0 = 0, z2 = 0;
+    for (int i = 0; i < n; i++) {
+        double t = (i - middle) * dt, x = z[(size_t)i * (size_t)stride];
+        s2 += t * t, s4 += t * t * t * t, z0 += x, z2 += x * t * t;
+    }
+    return 2 * (n * z2 - s2 * z0) / (n * s4 - s2 * s2);
 }

@@ -6,4 +6,8 @@
 double percentile(double *x, int n, double share);
 double median(double *x, int n); /* sorts x too */
 
+/* The acceleration of a least squares parabola through z[0], z[stride] ... z[(n-1) stride], dt apart; n >= 3.
+ */
+double parabola_acceleration(const double *z, int n, int stride, double dt);
+
 #endif
