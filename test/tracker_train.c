@@ -100,7 +100,7 @@ static void check_resume(const char *quantizer)
     iterate(&b, 2);
     save(&b, "four");
     iterate(&c, 1); /* what was there before must not matter */
-    ENSURE_OK(tracker_checkpoint_load(c.t, test_path("two"), &s, &err));
+    ENSURE_OK(tracker_checkpoint_load(c.t, test_path("two"), false, &s, &err));
     ENSURE(s.log_bytes == 12 && s.wall_s == 3.5 && tracker_trainer_iterations(c.t) == 2);
     iterate(&c, 2);
     save(&c, "resumed");
@@ -124,11 +124,14 @@ static void test_refusals(void)
     bed_make(&b, 1, "ifsq");
     save(&b, "start");
     b.cfg.ppo_clip = 0.3;
-    ENSURE(tracker_checkpoint_load(b.t, test_path("start"), &s, &err) < 0);
+    ENSURE(tracker_checkpoint_load(b.t, test_path("start"), false, &s, &err) < 0);
     ENSURE(strstr(err.text, "ppo.clip is 0.2") && strstr(err.text, "this run has 0.3"));
+    ENSURE_OK(tracker_checkpoint_load(b.t, test_path("start"), true, &s, &err));
     b.cfg.ppo_clip = 0.2;
     bed_trainer(&b, 4);
-    ENSURE(tracker_checkpoint_load(b.t, test_path("start"), &s, &err) < 0 && strstr(err.text, "seed is 3"));
+    ENSURE(tracker_checkpoint_load(b.t, test_path("start"), false, &s, &err) < 0 &&
+           strstr(err.text, "seed is 3"));
+    ENSURE_OK(tracker_checkpoint_load(b.t, test_path("start"), true, &s, &err));
     bed_free(&b);
 }
 

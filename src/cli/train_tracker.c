@@ -58,7 +58,7 @@ static hrc_status go_on_or_begin(session *s, hrc_error *err)
 {
     tracker_session old = {0};
     if (comm_any(training_resumes(&s->run)))
-        TRY(tracker_checkpoint_load(s->trainer, s->run.checkpoint, &old, err));
+        TRY(tracker_checkpoint_load(s->trainer, s->run.checkpoint, arg_given(s->a, "changed"), &old, err));
     s->run.begin -= old.wall_s;
     return leads() ? training_open_log(&s->run, old.log_bytes, err) : HRC_OK;
 }
@@ -265,6 +265,8 @@ static int run_train_tracker(const args *a)
 
 static const option OPTIONS[] = {
     TRAINING_OPTIONS,
+    {"changed", NULL, NULL,
+     "with --resume: go on although settings or motions are not the checkpoint's (sizes must be)"},
     {"method", "NAME", "world-model", "how to train: world-model or ppo"},
     {"motion", "FILE...", NULL, "motions to train on; FILE#NAME is one clip of a corpus"},
     {"corpus", "FILE", NULL, "all clips of a corpus but those it holds out"},

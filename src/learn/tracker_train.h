@@ -53,7 +53,10 @@ typedef struct {
 } tracker_session;
 
 hrc_status tracker_checkpoint_save(tracker_trainer *t, const char *path, tracker_session s, hrc_error *err);
-hrc_status tracker_checkpoint_load(tracker_trainer *t, const char *path, tracker_session *s, hrc_error *err);
+/* changed: settings, seed and motions may be others than the checkpoint's, as long as networks, worlds and
+ * clips have its sizes. */
+hrc_status tracker_checkpoint_load(tracker_trainer *t, const char *path, bool changed, tracker_session *s,
+                                   hrc_error *err);
 
 /* The model as a file. data: words for the sentence on how it was trained. */
 hrc_status tracker_trainer_export(tracker_trainer *t, const char *path, const char *data, bool bf16,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/tensorfile.h"
-#include "sim/env_world.h"
+#include "sim/env_fallen.h"
 
 struct env {
     arena memory;
@@ -16,6 +16,7 @@ struct env {
     reward_weights weights;
     end_rules rules;
     env_starts starts;
+    fallen_index fallen;
     double period;
     double push_share;
     int n;
@@ -50,7 +51,7 @@ static hrc_status allocate(env *e, uint64_t seed, hrc_error *err)
     if (!e->worlds || !e->clip_episodes || !e->clip_failures)
         return fail(err, HRC_ENOMEM, "environment: out of memory for %d worlds", e->n);
     for (int i = 0; i < e->n; i++) e->worlds[i].dice = rng_make(seed, (uint64_t)i);
-    return HRC_OK;
+    return fallen_index_build(&e->fallen, e->refs, &e->memory, err);
 }
 
 hrc_status env_create(env **out, const config *cfg, const references *refs, int worlds, uint64_t seed,
@@ -160,6 +161,16 @@ static void begin(const env *e, env_one *w)
     start_episode(w, e->physics, e->refs, &e->options, which, frame);
 }
 
+/* After an episode that ended so. */
+static void begin_again(env *e, env_one *w, end_kind end, int worker)
+{
+    const double share = end_is_failure(end) ? e->options.fallen_share : 0;
+    if (share > 0 && rng_double(&w->dice) < share &&
+        start_fallen(w, e->physics, e->refs, &e->options, &e->fallen, worker))
+        return;
+    begin(e, w);
+}
+
 static void reset_world(void *ctx, int i, int worker)
 {
     (void)worker;
@@ -231,7 +242,7 @@ static void step_world(void *ctx, int i, int worker)
     if (end == END_NONE)
         maybe_push(w, &e->options, e->push_share, e->period);
     else if (end != END_DIVERGED) /* its trail is collected first */
-        begin(e, w);
+        begin_again(j->e, w, end, worker);
     if (end != END_DIVERGED) write_observation(e, w, i, out, end != END_NONE);
 }
 

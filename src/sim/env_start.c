@@ -31,6 +31,7 @@ env_options env_options_of(const config *c, double period)
                          .perturb_ang_vel = c->env_perturb_ang_vel,
                          .perturb_rotation = c->env_perturb_rotation,
                          .sensor_noise = c->env_sensor_noise,
+                         .fallen_share = c->env_fallen_share,
                          .lead = c->tracker_lead,
                          .longest = (int)fmax(1, c->env_episode_s / period + 0.5),
                          .rotation = obs_rotation_mode(c->tracker_rotation),
@@ -102,26 +103,36 @@ static double push_wait(rng *r, const env_options *o)
     return o->push_min_s + (o->push_max_s - o->push_min_s) * rng_double(r);
 }
 
-void start_episode(env_one *w, const sim *s, const references *refs, const env_options *o, int which,
-                   int frame)
+void begin_episode(env_one *w, int which, int frame, bool mirrored)
 {
-    double qpos[HRC_NQ], qvel[HRC_NV], shift[2][3];
     w->clip = which;
-    w->mirrored = refs->clips[which].mirrored && rng_u32(&w->dice) >> 31;
+    w->mirrored = mirrored;
     w->first = w->frame = frame;
     w->steps = 0;
     w->score = 0;
     w->trail_n = 0;
     memset(w->action, 0, sizeof w->action);
     memset(w->offset, 0, sizeof w->offset);
+}
+
+void place_robot(env_one *w, const sim *s, const env_options *o, const double *qpos, const double *qvel)
+{
+    w->sim.want_contact = true;
+    sim_reset(s, &w->sim, qpos, qvel);
+    if (o->randomise) randomise(w, o);
+    w->next_push_s = push_wait(&w->dice, o);
+}
+
+void start_episode(env_one *w, const sim *s, const references *refs, const env_options *o, int which,
+                   int frame)
+{
+    double qpos[HRC_NQ], qvel[HRC_NV], shift[2][3];
+    begin_episode(w, which, frame, refs->clips[which].mirrored && rng_u32(&w->dice) >> 31);
     const ref_frame *f = ref_at(refs, w, frame);
     noisy_state(qpos, shift, f, &w->dice, o->start_noise);
     for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)f->qvel[i];
-    w->sim.want_contact = true;
-    sim_reset(s, &w->sim, qpos, qvel);
+    place_robot(w, s, o, qpos, qvel);
     if (o->start_noise > 0) sim_push(&w->sim, shift[0], shift[1]);
-    if (o->randomise) randomise(w, o);
-    w->next_push_s = push_wait(&w->dice, o);
 }
 
 void maybe_push(env_one *w, const env_options *o, double share, double period)

@@ -33,6 +33,7 @@ typedef struct {
     double start_noise, push_min_s, push_max_s, push_scale;
     double friction_min, friction_max, com_x, com_yz, q0_offset;
     double perturb_joint, perturb_ang_vel, perturb_rotation, sensor_noise;
+    double fallen_share;
     int lead, longest;
     obs_rotation rotation;
     action_basis basis;
@@ -49,6 +50,10 @@ static inline const ref_frame *ref_at(const references *refs, const env_one *w, 
 /* Reference-state initialisation at clip, frame, and what is drawn anew in every episode. */
 void start_episode(env_one *w, const sim *s, const references *refs, const env_options *o, int which,
                    int frame);
+/* Its parts: a new episode of this world; the robot's state with what is drawn anew. */
+void begin_episode(env_one *w, int which, int frame, bool mirrored);
+void place_robot(env_one *w, const sim *s, const env_options *o, const double *qpos, const double *qvel);
+
 void maybe_push(env_one *w, const env_options *o, double share, double period);
 
 /* Noise on what the policy sees of the reference; sensor noise on proprioception. */

@@ -1,0 +1,44 @@
+#include "robot/posture.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rot.h"
+
+#define TILT 3.0f     /* of the squared distance of the up vectors */
+#define HEIGHT_M 0.2f /* as much as that counts 1 */
+#define JOINTS 0.14f  /* of the sum of squared angles */
+
+posture posture_of(const float qpos[HRC_NQ])
+{
+    static const float UP[3] = {0, 0, 1};
+    posture p = {.height = qpos[2]};
+    quat_rotate_invf(p.up, qpos + 3, UP);
+    memcpy(p.q, qpos + 7, sizeof p.q);
+    return p;
+}
+
+bool posture_down(const posture *p)
+{
+    return p->height < POSTURE_DOWN_M;
+}
+
+float posture_distance(const posture *a, const posture *b)
+{
+    float tilt = 0, joints = 0, height = (a->height - b->height) / HEIGHT_M;
+    for (int k = 0; k < 3; k++) tilt += (a->up[k] - b->up[k]) * (a->up[k] - b->up[k]);
+    for (int j = 0; j < HRC_JOINTS; j++) joints += (a->q[j] - b->q[j]) * (a->q[j] - b->q[j]);
+    return TILT * tilt + height * height + JOINTS * joints;
+}
+
+/* |<to, turn from>| is largest where the rest of to from^-1 beside a turn about z is smallest: the z and w of
+ * that product give the half angle. */
+void heading_turn(float turn[4], const float from[4], const float to[4])
+{
+    float inverse[4], rest[4];
+    quat_conjf(inverse, from);
+    quat_mulf(rest, to, inverse);
+    float norm = hypotf(rest[0], rest[3]);
+    turn[0] = norm > 1e-6f ? rest[0] / norm : 1, turn[3] = norm > 1e-6f ? rest[3] / norm : 0;
+    turn[1] = turn[2] = 0;
+}

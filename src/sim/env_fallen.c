@@ -1,0 +1,95 @@
+#include "sim/env_fallen.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rot.h"
+
+#define EVERY 4       /* frames between moments */
+#define WITHIN 600    /* frames: getting up begins no later than this */
+#define REST_LEAST 20 /* control steps until a robot that fails lies on the ground, and a while there */
+#define REST_MOST 60
+#define SPREAD 0.5 /* distances are drawn up to this much longer: not always the same moment */
+
+static bool rises(const ref_clip *c, int frame)
+{
+    for (int i = frame; i < c->n && i < frame + WITHIN; i++)
+        if (c->frames[i].qpos[2] > POSTURE_STAND_M) return true;
+    return false;
+}
+
+static int list_clip(fallen_moment *out, const references *refs, int which)
+{
+    const ref_clip *c = &refs->clips[which];
+    int n = 0;
+    for (int i = 0; i < c->n; i += EVERY) {
+        if (!(c->frames[i].qpos[2] < POSTURE_DOWN_M) || !rises(c, i)) continue;
+        for (int side = 0; side < (c->mirrored ? 2 : 1); side++, n++) {
+            const ref_frame *f = side ? &c->mirrored[i] : &c->frames[i];
+            if (out) out[n] = (fallen_moment){which, i, side, posture_of(f->qpos)};
+        }
+    }
+    return n;
+}
+
+hrc_status fallen_index_build(fallen_index *x, const references *refs, arena *memory, hrc_error *err)
+{
+    *x = (fallen_index){0};
+    for (int i = 0; i < refs->n; i++) x->n += list_clip(NULL, refs, i);
+    x->moments = ARENA_NEW(memory, fallen_moment, x->n + 1);
+    if (!x->moments) return fail(err, HRC_ENOMEM, "environment: out of memory for %d moments", x->n);
+    for (int i = 0, at = 0; i < refs->n; i++) at += list_clip(x->moments + at, refs, i);
+    return HRC_OK;
+}
+
+static bool lie_still(env_one *w, sim *s, int worker)
+{
+    double hold[HRC_JOINTS];
+    int steps = REST_LEAST + (int)(rng_double(&w->dice) * (REST_MOST - REST_LEAST));
+    memcpy(hold, w->sim.qpos + 7, sizeof hold);
+    for (int i = 0; i < steps && !w->sim.diverged; i++) sim_step_one(s, &w->sim, hold, worker);
+    return !w->sim.diverged;
+}
+
+static const fallen_moment *likest(const fallen_index *x, const posture *p, rng *r)
+{
+    const fallen_moment *best = NULL;
+    double least = INFINITY;
+    for (int i = 0; i < x->n; i++) {
+        double distance = (double)posture_distance(p, &x->moments[i].at) * (1 + SPREAD * rng_double(r));
+        if (distance < least) least = distance, best = &x->moments[i];
+    }
+    return best;
+}
+
+/* The robot goes to where the moment was recorded: turned about the vertical and moved on the floor. Angular
+ * velocity is in the robot's own frame and stays. */
+static void bring_to(double qpos[HRC_NQ], double qvel[HRC_NV], const ref_frame *f)
+{
+    float from[4], turn[4];
+    double turned[4];
+    for (int k = 0; k < 4; k++) from[k] = (float)qpos[3 + k];
+    heading_turn(turn, from, f->qpos + 3);
+    for (int k = 0; k < 4; k++) turned[k] = (double)turn[k];
+    quat_mul(qpos + 3, turned, qpos + 3);
+    quat_rotate(qvel, turned, qvel);
+    for (int k = 0; k < 2; k++) qpos[k] = (double)f->qpos[k];
+}
+
+bool start_fallen(env_one *w, sim *s, const references *refs, const env_options *o, const fallen_index *x,
+                  int worker)
+{
+    float seen[HRC_NQ];
+    double qpos[HRC_NQ], qvel[HRC_NV];
+    if (!x->n || !lie_still(w, s, worker)) return false;
+    for (int i = 0; i < HRC_NQ; i++) seen[i] = (float)w->sim.qpos[i];
+    const posture now = posture_of(seen);
+    if (!posture_down(&now)) return false;
+    const fallen_moment *m = likest(x, &now, &w->dice);
+    begin_episode(w, m->clip, m->frame, m->mirrored);
+    memcpy(qpos, w->sim.qpos, sizeof qpos);
+    memcpy(qvel, w->sim.qvel, sizeof qvel);
+    bring_to(qpos, qvel, ref_at(refs, w, m->frame));
+    place_robot(w, s, o, qpos, qvel);
+    return true;
+}

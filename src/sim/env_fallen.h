@@ -1,0 +1,29 @@
+/* Inside src/sim: episodes that begin where the last one fell. The robot stays as it lies, and the recorded
+ * moment on the ground that is most like it, of a motion that gets up from there, becomes its reference.
+ * Starts on the reference alone never show a policy the heaps that it makes of itself. */
+#ifndef HRC_SIM_ENV_FALLEN_H
+#define HRC_SIM_ENV_FALLEN_H
+
+#include "robot/posture.h"
+#include "sim/env_world.h"
+
+typedef struct {
+    int clip, frame;
+    bool mirrored;
+    posture at;
+} fallen_moment;
+
+typedef struct {
+    int n;
+    fallen_moment *moments;
+} fallen_index;
+
+/* Everything is in memory; n = 0 when no motion gets up. */
+hrc_status fallen_index_build(fallen_index *x, const references *refs, arena *memory, hrc_error *err);
+
+/* Lets the robot come to rest and begins an episode with it. False when it does not lie on the ground, or
+ * nothing is recorded: then nothing has begun. */
+bool start_fallen(env_one *w, sim *s, const references *refs, const env_options *o, const fallen_index *x,
+                  int worker);
+
+#endif
