@@ -191,6 +191,7 @@ typedef struct {
     double leash_m; /* a reference that gets farther away on the floor is pulled along; 0: never. 0.5 */
     double wait_s;  /* longest wait for HRC_WAIT: 5 */
     int when_lost; /* plan only from when the robot is far off the reference until it is back; 0: always. 1 */
+    int recover;   /* with the planner: lead a fallen robot along the recorded ways up that its file has: 1 */
     int apart;     /* plans are made elsewhere, see hrc_plan_wanted: 0 */
 } hrc_options;
 
@@ -207,6 +208,8 @@ typedef struct {
     int waiting;                  /* for the robot to reach the first frame */
     int planned;                  /* the tracker was given a plan, not the reference */
     int replanned;                /* the plan is of this step */
+    int recovering;               /* it lay on the ground and is led up, options.recover */
+    int64_t recoveries;           /* ways up that were begun since create or reset */
     hrc_verdict verdict;          /* on the last plan */
     hrc_frame reference;          /* at the robot's time, where it was placed */
     hrc_keyframes plan;           /* the last one, if planned */

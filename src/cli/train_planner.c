@@ -10,6 +10,7 @@
 #include "learn/comm.h"
 #include "learn/motions.h"
 #include "learn/planner_train.h"
+#include "motion/rises.h"
 #include "plan/planner.h"
 
 typedef struct {
@@ -49,6 +50,15 @@ static hrc_status make_tuples(session *s, hrc_error *err)
     return status;
 }
 
+static hrc_status start_from(session *s, const char *path, hrc_error *err)
+{
+    plan_model m;
+    TRY(plan_model_load(&m, path, err));
+    hrc_status status = planner_trainer_from(s->trainer, &m, err);
+    plan_model_free(&m);
+    return status;
+}
+
 static hrc_status set_up(session *s, hrc_error *err)
 {
     const args *a = s->a;
@@ -58,7 +68,10 @@ static hrc_status set_up(session *s, hrc_error *err)
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, mirror, err));
     TRY(make_tuples(s, err));
     TRY(planner_trainer_create(&s->trainer, &a->cfg, s->train, s->heldout, a->seed, s->threads, err));
-    if (resumed) TRY(planner_checkpoint_load(s->trainer, s->run.checkpoint, err));
+    if (resumed)
+        TRY(planner_checkpoint_load(s->trainer, s->run.checkpoint, err));
+    else if (arg(a, "from"))
+        TRY(start_from(s, arg(a, "from"), err));
     if (!leads()) return HRC_OK;
     TRY(training_open_log(&s->run, resumed ? -1 : 0, err));
     cli_note(
@@ -129,6 +142,17 @@ static hrc_status train(session *s, hrc_error *err)
     return save(s, err);
 }
 
+/* Of the clips that it was trained on. */
+static hrc_status carry_getups(plan_model *m, const session *s, hrc_error *err)
+{
+    const clip **clips = ARENA_NEW(&m->memory, const clip *, s->data.n);
+    int n = 0;
+    if (!clips) return fail(err, HRC_ENOMEM, "train: out of memory");
+    for (int i = 0; i < s->data.n; i++)
+        if (!s->data.heldout || !s->data.heldout[i]) clips[n++] = &s->data.clips[i];
+    return rises_find(&m->ups, clips, n, &m->memory, err);
+}
+
 static hrc_status export_model(session *s, hrc_error *err)
 {
     const field *net = planner_trainer_field(s->trainer);
@@ -146,7 +170,8 @@ static hrc_status export_model(session *s, hrc_error *err)
         memcpy(m.params, planner_trainer_averaged(s->trainer), sizeof(float) * net->layout.count);
         bool bf16 = arg(s->a, "float") == NULL;
         if (bf16) plan_model_round(&m);
-        status = planner_record(&pair, &m, err);
+        status = carry_getups(&m, s, err);
+        if (status == HRC_OK) status = planner_record(&pair, &m, err);
         if (status == HRC_OK) status = plan_model_save(&m, &pair, bf16, s->run.out, err);
     }
     plan_model_free(&m);
@@ -196,6 +221,7 @@ static int run_train_planner(const args *a)
 static const option OPTIONS[] = {
     TRAINING_OPTIONS,
     {"corpus", "FILE", NULL, "a corpus, with its split into training and held-out clips"},
+    {"from", "MODEL", NULL, "begin with this planner's weights, to teach it other motions"},
     {"minutes", "N", NULL, "stop and save after so many minutes; default: after planner.steps updates"},
     {"log-every", "N", "20", "steps between lines of the log"},
     {"heldout-every", "N", "200", "steps between measurements of the held-out loss"},

@@ -91,6 +91,7 @@ static hrc_status load_planner(brain *b, const brain_setup *setup, const hrc_pla
 static hrc_status load(brain *b, const brain_setup *setup, hrc_error *err)
 {
     hrc_options o = control_options(setup->cfg, setup->seed);
+    o.recover = 0; /* the robot does not know how high its pelvis is, and the gate damps it when it falls */
     o.apart = 1;
     o.leash_m = 0; /* where the robot is on the floor is not known */
     TRY(load_motion(b, setup->motion, err));

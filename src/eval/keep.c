@@ -33,6 +33,7 @@ static void mix_models(uint64_t *hash, const method *m)
         mix(hash, &t->basis, sizeof t->basis);
     }
     if (p) mix_words(hash, p->params, p->net.layout.count * sizeof(float));
+    if (p) mix_words(hash, p->ups.qpos, sizeof *p->ups.qpos * (size_t)p->ups.frames);
 }
 
 static void mix_text(uint64_t *hash, const char *format, double x)
@@ -53,7 +54,8 @@ static void mix_options(uint64_t *hash, const hrc_options *o)
                           o->ahead,
                           o->leash_m,
                           o->wait_s,
-                          o->when_lost};
+                          o->when_lost,
+                          o->recover};
     for (int i = 0; i < COUNT(all); i++) mix_text(hash, "%.17g ", all[i]);
 }
 

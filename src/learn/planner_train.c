@@ -231,6 +231,20 @@ const plan_scales *planner_trainer_scales(const planner_trainer *t)
     return &t->scales;
 }
 
+hrc_status planner_trainer_from(planner_trainer *t, const plan_model *m, hrc_error *err)
+{
+    const field_shape *is = &m->net.shape, *wanted = &t->net.shape;
+    if (memcmp(is, wanted, sizeof *is) != 0)
+        return fail(err, HRC_EINVAL,
+                    "%s: %d blocks of width %d, %d heads, %d numbers a token, %d of condition; the settings "
+                    "have %d, %d, %d, %d, %d",
+                    m->path, is->depth, is->width, is->heads, is->dim, is->cond, wanted->depth, wanted->width,
+                    wanted->heads, wanted->dim, wanted->cond);
+    memcpy(t->params, m->params, sizeof(float) * t->net.layout.count);
+    memcpy(t->optimiser.averaged, m->params, sizeof(float) * t->net.layout.count);
+    return HRC_OK;
+}
+
 const float *planner_trainer_averaged(const planner_trainer *t)
 {
     return t->optimiser.options.average > 0 ? t->optimiser.averaged : t->params;

@@ -5,14 +5,14 @@
  * random: so a run that was stopped and resumed equals the uninterrupted one, bit for bit, whatever the
  * number of threads.
  *
- * Of several processes (learn/comm.h) each makes its rows of every batch and its part of the gradient; the sum
- * moves all alike. The batch is that of one process, and so is the result but for the order of sums. */
+ * Of several processes (learn/comm.h) each makes its rows of every batch and its part of the gradient; the
+ * sum moves all alike. The batch is that of one process, and so is the result but for the order of sums. */
 #ifndef HRC_LEARN_PLANNER_TRAIN_H
 #define HRC_LEARN_PLANNER_TRAIN_H
 
 #include "base/config.h"
 #include "learn/tuples.h"
-#include "plan/field.h"
+#include "plan/model.h"
 
 typedef struct planner_trainer planner_trainer;
 
@@ -20,6 +20,10 @@ typedef struct planner_trainer planner_trainer;
 hrc_status planner_trainer_create(planner_trainer **out, const config *cfg, const tuple_set *train,
                                   const tuple_set *heldout, uint64_t seed, pool *threads, hrc_error *err);
 void planner_trainer_free(planner_trainer *t);
+
+/* Begin with the weights of a model instead of random ones, to teach it other motions. Its network must be
+ * the one of the settings. */
+hrc_status planner_trainer_from(planner_trainer *t, const plan_model *m, hrc_error *err);
 
 tuple_options planner_tuple_options(const config *cfg);
 

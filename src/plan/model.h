@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "plan/densify.h"
 #include "plan/field.h"
+#include "plan/getups.h"
 #include "plan/scales.h"
 
 #define PLAN_FORMAT "heracles-planner"
@@ -17,7 +18,8 @@ typedef struct {
     const char *path;
     field net;
     plan_scales scales;
-    float *params;       /* (net.layout.count) */
+    float *params; /* (net.layout.count) */
+    getups ups;
     const char *config;  /* the resolved settings it was trained with, INI text */
     const char *trained; /* one sentence: data, steps */
 } plan_model;

@@ -8,6 +8,7 @@
 #include "plan/densify.h"
 #include "track/follow.h"
 #include "track/library.h"
+#include "track/recover.h"
 
 struct hrc_controller {
     hrc_options options;
@@ -16,6 +17,7 @@ struct hrc_controller {
     bool can_plan, use_planner;
     bool lost; /* options.when_lost: the planner's turn */
     follower reference;
+    recovery up;    /* options.recover: off the ground */
     bool have_plan; /* curve is a plan that passed the guard */
     int age;        /* control steps since it was made */
     int asked;      /* control steps since a plan was made or asked for */
@@ -34,7 +36,8 @@ hrc_options hrc_defaults(void)
                          .ahead = 5,
                          .leash_m = 0.5,
                          .wait_s = 5,
-                         .when_lost = 1};
+                         .when_lost = 1,
+                         .recover = 1};
 }
 
 hrc_options control_options(const config *cfg, uint64_t seed)
@@ -50,7 +53,8 @@ hrc_options control_options(const config *cfg, uint64_t seed)
                          .ahead = cfg->control_ahead,
                          .leash_m = cfg->control_leash,
                          .wait_s = cfg->control_wait,
-                         .when_lost = !strcmp(cfg->control_plan, "when-lost")};
+                         .when_lost = !strcmp(cfg->control_plan, "when-lost"),
+                         .recover = !strcmp(cfg->control_recover, "on")};
 }
 
 static hrc_status check_options(const hrc_options *o, hrc_error *err)
@@ -80,6 +84,7 @@ hrc_status hrc_controller_create(hrc_controller **out, const hrc_model *tracker,
     c->options = o;
     hrc_status status = hrc_tracker_create(&c->track, tracker, err);
     if (status == HRC_OK && planner && !o.apart) status = hrc_planner_create(&c->plan, planner, &o.plan, err);
+    if (status == HRC_OK && planner && o.recover) status = recovery_create(&c->up, &planner->plan.ups, err);
     if (status < 0) {
         hrc_controller_free(c);
         return status;
@@ -95,6 +100,7 @@ void hrc_controller_free(hrc_controller *c)
     if (!c) return;
     hrc_tracker_free(c->track);
     hrc_planner_free(c->plan);
+    recovery_free(&c->up);
     free(c);
 }
 
@@ -104,8 +110,15 @@ void hrc_controller_reset(hrc_controller *c)
     c->have_plan = false;
     c->asked = c->options.replan; /* due */
     c->wanted = c->lost = false;
+    recovery_reset(&c->up);
     c->report = (hrc_report){0};
     for (int i = 0; i < HRC_JOINTS; i++) c->last[i] = G1_JOINT[i].q0;
+}
+
+static void drop_plan(hrc_controller *c)
+{
+    c->have_plan = false;
+    c->asked = c->options.replan; /* at once */
 }
 
 void hrc_controller_use_planner(hrc_controller *c, int on)
@@ -113,8 +126,7 @@ void hrc_controller_use_planner(hrc_controller *c, int on)
     on = on && c->can_plan;
     if (on == c->use_planner) return;
     c->use_planner = on;
-    c->have_plan = false;
-    c->asked = c->options.replan;
+    drop_plan(c);
 }
 
 const hrc_report *hrc_controller_report(const hrc_controller *c)
@@ -157,6 +169,27 @@ static double now_ms(void)
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
+/* What the robot is to do now: its reference, or a way up from the ground. */
+static follower *guide(hrc_controller *c)
+{
+    return c->up.active ? &c->up.way : &c->reference;
+}
+
+/* Off the ground first; who stands again finds the reference where it is now. */
+static void recover(hrc_controller *c, const float qpos[HRC_NQ])
+{
+    hrc_frame now;
+    if (!c->use_planner) {
+        c->up.active = false;
+        return;
+    }
+    follow_frame(&c->reference, 0, &now);
+    if (!recovery_step(&c->up, qpos, &now)) return;
+    drop_plan(c);
+    c->lost = false;
+    if (!c->up.active) c->reference.to_place = true;
+}
+
 /* Place, wait and pull along, by where the robot is. */
 static void settle_reference(hrc_controller *c, const float qpos[HRC_NQ])
 {
@@ -173,11 +206,8 @@ static bool planners_turn(hrc_controller *c, const float qpos[HRC_NQ])
 {
     if (!c->use_planner || !c->options.when_lost) return c->use_planner;
     const bool before = c->lost;
-    c->lost = before ? !follow_reached(&c->reference, qpos) : follow_lost(&c->reference, qpos);
-    if (c->lost != before) {
-        c->have_plan = false;
-        c->asked = c->options.replan; /* at once */
-    }
+    c->lost = before ? !follow_reached(guide(c), qpos) : follow_lost(guide(c), qpos);
+    if (c->lost != before) drop_plan(c);
     return c->lost;
 }
 
@@ -186,7 +216,7 @@ static hrc_status replan(hrc_controller *c, const hrc_state *now, hrc_error *err
     hrc_report *r = &c->report;
     hrc_frame target;
     double begin = now_ms();
-    follow_frame(&c->reference, c->options.look_ahead, &target);
+    follow_frame(guide(c), c->options.look_ahead, &target);
     hrc_status status = hrc_plan(c->plan, now, target.qpos, &r->plan, &r->verdict, err);
     TRY(status);
     c->have_plan = status == HRC_OK;
@@ -202,7 +232,7 @@ static hrc_status replan(hrc_controller *c, const hrc_state *now, hrc_error *err
 static void ask(hrc_controller *c, const hrc_state *now)
 {
     hrc_frame target;
-    follow_frame(&c->reference, c->options.look_ahead, &target);
+    follow_frame(guide(c), c->options.look_ahead, &target);
     c->request = (hrc_plan_request){.step = c->report.step, .now = *now};
     memcpy(c->request.target, target.qpos, sizeof c->request.target);
     c->wanted = true;
@@ -228,7 +258,7 @@ void hrc_plan_give(hrc_controller *c, int64_t step, const hrc_keyframes *plan)
     plan_curve_fit(&c->curve, r->plan.qpos);
 }
 
-static void fill_window(const hrc_controller *c, hrc_frame window[HRC_WINDOW])
+static void fill_window(hrc_controller *c, hrc_frame window[HRC_WINDOW])
 {
     const int lead = hrc_tracker_lead(c->track);
     for (int i = 0; i < HRC_WINDOW; i++) {
@@ -236,7 +266,7 @@ static void fill_window(const hrc_controller *c, hrc_frame window[HRC_WINDOW])
             plan_curve_beyond(window[i].qpos, window[i].qvel, &c->curve,
                               (float)(c->age + lead + i + c->options.ahead) / HRC_RATE_HZ);
         else
-            follow_frame(&c->reference, lead + i, &window[i]);
+            follow_frame(guide(c), lead + i, &window[i]);
     }
 }
 
@@ -255,6 +285,8 @@ static void describe(hrc_controller *c, const float qpos[HRC_NQ])
     r->frames = c->reference.motion.n;
     r->waiting = c->reference.waiting;
     r->planned = c->have_plan;
+    r->recovering = c->up.active;
+    r->recoveries = c->up.count;
     r->plan_age_s = (double)c->age / HRC_RATE_HZ;
     follow_frame(&c->reference, 0, &r->reference);
     r->gap_rad = joint_distance(qpos, r->reference.qpos);
@@ -275,6 +307,7 @@ static hrc_status control(hrc_controller *c, const hrc_state *now, hrc_target *o
         return fail(err, HRC_EINVAL, "controller: there is no motion to follow, call hrc_follow first");
     TRY(state_check(now, err));
     for (int i = 0; i < HRC_NQ; i++) qpos[i] = (float)now->qpos[i];
+    recover(c, qpos);
     settle_reference(c, qpos);
     c->report.replanned = 0;
     if (planners_turn(c, qpos) && c->asked >= c->options.replan) {
@@ -287,6 +320,7 @@ static hrc_status control(hrc_controller *c, const hrc_state *now, hrc_target *o
     TRY(hrc_step(c->track, now, c->report.window, out, err));
     describe(c, qpos);
     follow_advance(&c->reference);
+    if (c->up.active) follow_advance(&c->up.way);
     c->age++, c->asked++;
     return HRC_OK;
 }

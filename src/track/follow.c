@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/rot.h"
+#include "robot/posture.h"
 
 typedef struct {
     float joints, height, angle; /* rad (L2 over 29), m, rad */
@@ -28,7 +29,7 @@ static const float *pose_at(const follower *f, int frame)
 void follow_place(follower *f, const float qpos[HRC_NQ])
 {
     const float *ref = pose_at(f, f->frame);
-    quat_from_yawf(f->turn, quat_yawf(qpos + 3) - quat_yawf(ref + 3));
+    heading_turn(f->turn, ref + 3, qpos + 3);
     for (int i = 0; i < 2; i++) f->from[i] = ref[i], f->to[i] = qpos[i];
     f->placed = true;
     f->to_place = false;

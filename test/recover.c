@@ -1,0 +1,123 @@
+/* Getting up: the recorded ways in a set of clips, and how a fallen robot is led along one. */
+#include "track/recover.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rot.h"
+#include "motion/corpus.h"
+#include "motion/rises.h"
+#include "test.h"
+
+typedef struct {
+    arena memory;
+    getups ways;
+    recovery r;
+    hrc_frame standing, lying; /* references */
+} bed;
+
+static void bed_make(bed *b)
+{
+    const char *const NAMES[] = {"140_02", "91_01"}; /* face down to standing; a walk */
+    const clip *clips[COUNT(NAMES)];
+    clip all[COUNT(NAMES)];
+    corpus c;
+    hrc_error err;
+    *b = (bed){0};
+    ENSURE_OK(corpus_open(&c, "motions/cmu.safetensors", &err));
+    for (int i = 0; i < COUNT(NAMES); i++) {
+        ENSURE_OK(corpus_clip(&c, corpus_find(&c, NAMES[i]), &all[i], &err));
+        clips[i] = &all[i];
+    }
+    ENSURE_OK(rises_find(&b->ways, clips, COUNT(NAMES), &b->memory, &err));
+    for (int i = 0; i < COUNT(NAMES); i++) clip_free(&all[i]);
+    corpus_close(&c);
+    ENSURE_OK(recovery_create(&b->r, &b->ways, &err));
+    b->standing.qpos[2] = 0.76f, b->standing.qpos[3] = 1;
+    b->lying.qpos[2] = 0.12f, b->lying.qpos[3] = 1;
+}
+
+static void bed_free(bed *b)
+{
+    recovery_free(&b->r);
+    arena_free(&b->memory);
+}
+
+/* Frame i of the way, elsewhere on the floor and with another heading. */
+static void elsewhere(float qpos[HRC_NQ], const bed *b, int i)
+{
+    float turn[4];
+    const hrc_motion way = getups_way(&b->ways, 0);
+    memcpy(qpos, way.qpos + (size_t)(i < way.n ? i : way.n - 1) * HRC_NQ, sizeof(float) * HRC_NQ);
+    quat_from_yawf(turn, 2.2f);
+    quat_mulf(qpos + 3, turn, qpos + 3);
+    quat_rotatef(qpos, turn, qpos);
+    qpos[0] += 3, qpos[1] -= 1;
+}
+
+static void test_ways(void)
+{
+    static bed b;
+    bed_make(&b);
+    ENSURE(b.ways.n == 1 && b.ways.length[0] == b.ways.frames && b.ways.frames > 150);
+    ENSURE(b.ways.qpos[0][2] < 0.3f && b.ways.qpos[b.ways.frames - 1][2] > 0.65f);
+    bed_free(&b);
+}
+
+static void test_led_up(void)
+{
+    static bed b;
+    bed_make(&b);
+    const int from = 20;
+    float qpos[HRC_NQ];
+    elsewhere(qpos, &b, from);
+    int steps = 0;
+    while (!b.r.active && steps < 100) recovery_step(&b.r, qpos, &b.standing), steps++;
+    ENSURE(b.r.active && steps > 5 && steps < 50);
+    hrc_frame led;
+    follow_frame(&b.r.way, 0, &led);
+    for (int k = 0; k < HRC_NQ; k++)
+        if (k < 3 || k > 6) ENSURE_NEAR((double)led.qpos[k], (double)qpos[k], 0.1);
+    ENSURE(quat_anglef(led.qpos + 3, qpos + 3) < 0.1f);
+    /* who comes along gets to the end of it and is let go */
+    int frame = b.r.way.frame;
+    for (steps = 0; b.r.active && steps < 1000; steps++) {
+        elsewhere(qpos, &b, frame++);
+        recovery_step(&b.r, qpos, &b.standing);
+        follow_advance(&b.r.way);
+    }
+    ENSURE(!b.r.active && b.r.count == 1 && qpos[2] > 0.62f);
+    ENSURE(b.r.way.frame > b.ways.frames - 40);
+    bed_free(&b);
+}
+
+static void test_tries_again(void)
+{
+    static bed b;
+    bed_make(&b);
+    float qpos[HRC_NQ];
+    elsewhere(qpos, &b, 20);
+    for (int i = 0; i < 1000; i++) {
+        recovery_step(&b.r, qpos, &b.standing);
+        if (b.r.active) follow_advance(&b.r.way);
+    }
+    ENSURE(b.r.active && b.r.count >= 2); /* it lies and lies */
+    recovery_step(&b.r, qpos, &b.lying);
+    ENSURE(!b.r.active); /* now it should */
+    bed_free(&b);
+}
+
+static void test_left_alone(void)
+{
+    static bed b;
+    bed_make(&b);
+    float qpos[HRC_NQ];
+    elsewhere(qpos, &b, 20);
+    for (int i = 0; i < 100; i++) ENSURE(!recovery_step(&b.r, qpos, &b.lying)); /* lies as it should */
+    elsewhere(qpos, &b, b.ways.frames - 1);
+    for (int i = 0; i < 100; i++) ENSURE(!recovery_step(&b.r, qpos, &b.standing)); /* stands */
+    bed_free(&b);
+}
+
+TEST_TABLE({"recover.ways", test_ways}, {"recover.led_up", test_led_up},
+           {"recover.tries_again", test_tries_again}, {"recover.left_alone", test_left_alone})
