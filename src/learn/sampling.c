@@ -3,7 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "robot/posture.h"
+
 #define FIRST_DIFFICULTY 0.5
+#define RISES_WITHIN 200 /* frames from the beginning of a bin to standing */
 
 static int bins_of(const ref_clip *c, int frames)
 {
@@ -18,10 +21,19 @@ static hrc_status allocate(sampling *s, const references *refs, hrc_error *err)
     s->probability = ARENA_NEW(&s->memory, double, s->n);
     s->cumulative = ARENA_NEW(&s->memory, double, s->n);
     s->smooth = ARENA_NEW(&s->memory, double, s->n);
-    if (s->bins && s->first_bin && s->difficulty && s->probability && s->cumulative && s->smooth)
+    s->weight = ARENA_NEW(&s->memory, double, s->n);
+    if (s->bins && s->first_bin && s->difficulty && s->probability && s->cumulative && s->smooth && s->weight)
         return HRC_OK;
     sampling_free(s);
     return fail(err, HRC_ENOMEM, "sampling: out of memory for %d clips", refs->n);
+}
+
+static bool gets_up(const ref_clip *c, int first)
+{
+    if (c->frames[first].qpos[2] > POSTURE_DOWN_M) return false;
+    for (int i = first; i < c->n && i < first + RISES_WITHIN; i++)
+        if (c->frames[i].qpos[2] > POSTURE_STAND_M) return true;
+    return false;
 }
 
 hrc_status sampling_create(sampling *s, const config *cfg, const references *refs, hrc_error *err)
@@ -43,6 +55,7 @@ hrc_status sampling_create(sampling *s, const config *cfg, const references *ref
             int left = refs->clips[c].n - 1 - first;
             s->bins[b] = (sampling_bin){c, first, left < s->bin_frames ? left : s->bin_frames};
             s->difficulty[b] = FIRST_DIFFICULTY;
+            s->weight[b] = gets_up(&refs->clips[c], first) ? cfg->sampling_rise_weight : 1;
         }
     }
     s->first_bin[refs->n] = s->n;
@@ -84,9 +97,11 @@ void sampling_refresh(sampling *s)
         s->probability[b] = !adapted  ? s->bins[b].n / frames
                             : sum > 0 ? s->share * s->smooth[b] / sum + (1 - s->share) / s->n
                                       : 1.0 / s->n;
+        s->probability[b] *= s->weight[b];
         so_far += s->probability[b];
         s->cumulative[b] = so_far;
     }
+    for (int b = 0; b < s->n; b++) s->probability[b] /= so_far;
 }
 
 void sampling_draw(const sampling *s, rng *r, int *which, int *frame)

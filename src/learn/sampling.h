@@ -7,7 +7,7 @@
  *   F_b   <- rate d + (1 - rate) F_b      for every bin the episode went through
  *   F^_b   = min(F_b, cap mean F)
  *   F~_b   = sum_i k_i F^_(b+i), k_i ~ kernel^i: a hard bin raises those before it; a clip's last bin repeats
- *   P_b    = share F~_b / sum F~ + (1 - share) / B
+ *   P_b    ~ w_b (share F~_b / sum F~ + (1 - share) / B), w_b = rise_weight where somebody gets up, else 1
  *
  * Uniform over all frames before the warm-up is over. A start is uniform within its bin. */
 #ifndef HRC_LEARN_SAMPLING_H
@@ -30,6 +30,7 @@ typedef struct {
     int *first_bin;                            /* (clips + 1) */
     double *difficulty;                        /* (B): F; with `episodes` all the state there is */
     double *probability, *cumulative, *smooth; /* (B) */
+    double *weight;                            /* (B): w */
 } sampling;
 
 hrc_status sampling_create(sampling *s, const config *cfg, const references *refs, hrc_error *err);
