@@ -66,6 +66,25 @@ static void test_same_bits(void)
     ENSURE(shell("cmp -s $T/1.json $T/s.json") == 1);
 }
 
+/* Figures over several seeds are the means of the runs with each. */
+static void test_seeds(void)
+{
+    small_tracker("t.safetensors", "reference");
+    small_planner("p.safetensors", 38);
+#define SEEDED                                                                                                 \
+    "$HERACLES eval motions/wave.safetensors --limit 1 --tracker $T/t.safetensors --planner $T/p.safetensors " \
+    "--control.plan=always --json --quiet "
+    json_t *first = shell_json(SEEDED "--seed 5"), *second = shell_json(SEEDED "--seed 6"),
+           *both = shell_json(SEEDED "--seed 5 --seeds 2");
+    double a = number(first, "joint_rad"), b = number(second, "joint_rad");
+    ENSURE(a != b && number(both, "seeds") == 2 && number(both, "n") == 1);
+    ENSURE_NEAR(number(both, "joint_rad"), 0.5 * (a + b), 1e-9 + 1e-6 * a);
+    ENSURE(shell(SEEDED "--seeds 1.5") == 2 && shell(SEEDED "--seeds 65") == 2);
+    json_decref(first);
+    json_decref(second);
+    json_decref(both);
+}
+
 static void test_requirements(void)
 {
     small_tracker("t.safetensors", "reference");
@@ -171,6 +190,6 @@ static void test_report(void)
 }
 
 TEST_TABLE({"eval.interface", test_interface}, {"eval.what_it_measures", test_what_it_measures},
-           {"eval.same_bits", test_same_bits}, {"eval.requirements", test_requirements},
-           {"eval.refusals", test_refusals}, {"eval.methods", test_methods}, {"eval.report", test_report},
-           {"eval.own_suite", test_own_suite})
+           {"eval.same_bits", test_same_bits}, {"eval.seeds", test_seeds},
+           {"eval.requirements", test_requirements}, {"eval.refusals", test_refusals},
+           {"eval.methods", test_methods}, {"eval.report", test_report}, {"eval.own_suite", test_own_suite})

@@ -69,6 +69,18 @@ static int check_requirement(const eval_session *s, const requirement *r)
     return EXIT_MISSED;
 }
 
+static int read_seeds(eval_session *s)
+{
+    double seeds = 1;
+    if (!arg_number(s->a, "seeds", 1, EVALUATE_MAX_METHODS, &seeds)) return EXIT_USAGE;
+    if (seeds != floor(seeds)) return cli_usage(s->a, "--seeds is %g, expected a whole number", seeds);
+    s->seeds = (int)seeds;
+    if (s->seeds * s->methods.n > EVALUATE_MAX_METHODS)
+        return cli_usage(s->a, "%d seeds of %d methods, expected at most %d together", s->seeds, s->methods.n,
+                         EVALUATE_MAX_METHODS);
+    return EXIT_DONE;
+}
+
 /* ---- The command ---- */
 
 static void show(void *ctx, double fraction)
@@ -82,8 +94,21 @@ static hrc_status make_folder(const char *folder, hrc_error *err)
     return fail(err, HRC_EFILE, "%s: cannot make the folder: %s", folder, strerror(errno));
 }
 
+/* The methods with every seed, those of the first seed first. */
+static int with_seeds(method *out, const eval_session *s)
+{
+    int n = 0;
+    for (int seed = 0; seed < s->seeds; seed++)
+        for (int m = 0; m < s->methods.n; m++) {
+            out[n] = s->methods.list[m];
+            out[n++].options.plan.seed += (uint64_t)seed;
+        }
+    return n;
+}
+
 static hrc_status measure(eval_session *s, hrc_error *err)
 {
+    method rows[EVALUATE_MAX_METHODS];
     const char *folder = arg(s->a, "keep");
     pool *threads = NULL;
     TRY(make_folder(folder, err));
@@ -98,10 +123,11 @@ static hrc_status measure(eval_session *s, hrc_error *err)
                                       .ctx = &bar};
     if (folder) cli_save_on_interrupt();
     hrc_status status =
-        evaluate(&s->results, s->methods.list, s->methods.n, s->list.courses, s->list.n, &options, err);
+        evaluate(&s->results, rows, with_seeds(rows, s), s->list.courses, s->list.n, &options, err);
     progress_end(&bar);
     pool_free(threads);
     TRY(status);
+    evaluation_fold(&s->results, s->methods.n, s->spread);
     s->ncategories = categories_of(s->categories, EVAL_MAX_CATEGORIES, s->list.courses, s->list.n);
     for (int m = 0; m < s->methods.n; m++) summarise(&s->all[m], &s->results, m, s->list.courses, NULL);
     return HRC_OK;
@@ -172,6 +198,7 @@ static int run_eval(const args *a)
     if (!s) abort();
     s->a = a;
     code = methods_load(&s->methods, a);
+    if (code == EXIT_DONE) code = read_seeds(s);
     if (code == EXIT_DONE) code = evaluate_all(s, &o, &need);
     evaluation_free(&s->results);
     courses_free(&s->list);
@@ -189,6 +216,7 @@ static const option OPTIONS[] = {
      "several to compare: pd, tracker, heracles, cold, NAME=TRACKER[+PLANNER]"},
     {"corpus", "FILE", NULL, "where a suite's clips are; default: the shipped corpus"},
     {"starts", "N", "1", "roll out from N evenly spread frames of each motion, frame 0 among them"},
+    {"seeds", "N", "1", "repeat with N seeds of the planner, from --seed on; figures are means over them"},
     {"hold", "SECONDS", NULL, "hold every pose of the references for as long (discretized references)"},
     {"limit", "SECONDS", "20", "longest rollout"},
     {"keep", "FOLDER", NULL, "keep finished rollouts; the same command then goes on where it was stopped"},

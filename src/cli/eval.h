@@ -16,6 +16,8 @@ typedef struct {
     const char *categories[EVAL_MAX_CATEGORIES];
     int ncategories;
     summary all[EVALUATE_MAX_METHODS];
+    int seeds;
+    double spread[EVALUATE_MAX_METHODS]; /* of the completion rate over seeds */
 } eval_session;
 
 int eval_print_json(const eval_session *s);

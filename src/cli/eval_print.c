@@ -72,6 +72,7 @@ static json_t *method_json(const eval_session *s, int m)
                             s->methods.tracker_path[m], "planner", s->methods.planner_path[m]);
     json_t *categories = json_object(), *clips = json_array();
     add_figures(out, &s->all[m]);
+    if (s->seeds > 1) json_object_set_new(out, "cr_spread", json_number(s->spread[m]));
     add_endurance(out, s, m, NULL);
     for (int c = 0; c < s->ncategories; c++) {
         summary part;
@@ -95,6 +96,7 @@ int eval_print_json(const eval_session *s)
     json_t *out = method_json(s, 0);
     json_object_set_new(out, "suite", name ? json_string(name) : json_null());
     json_object_set_new(out, "seed", json_integer((json_int_t)s->a->seed));
+    json_object_set_new(out, "seeds", json_integer(s->seeds));
     if (s->methods.n > 1) {
         json_t *all = json_object();
         for (int m = 0; m < s->methods.n; m++)
@@ -142,6 +144,8 @@ static void print_method(const eval_session *s, int m)
     }
     print_row("all", &s->all[m]);
     printf("  CR with 95 %% interval: %.1f to %.1f %%\n", 100 * s->all[m].low.cr, 100 * s->all[m].high.cr);
+    if (s->seeds > 1)
+        printf("  over %d seeds CR spreads by %.2f %% (standard deviation)\n", s->seeds, 100 * s->spread[m]);
     print_endurance(s, m);
 }
 

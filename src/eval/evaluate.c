@@ -119,6 +119,41 @@ void evaluation_free(evaluation *e)
     *e = (evaluation){0};
 }
 
+/* ---- Seeds ---- */
+
+static double mean_rate(const evaluation *e, int m)
+{
+    double sum = 0;
+    for (int i = 0; i < e->ncourses; i++) sum += outcome_of(e, m, i)->result.figures.cr / e->ncourses;
+    return sum;
+}
+
+static double spread_of(const evaluation *e, int m, int n, int seeds)
+{
+    double mean = 0, square = 0;
+    for (int s = 0; s < seeds; s++) mean += mean_rate(e, s * n + m) / seeds;
+    for (int s = 0; s < seeds; s++) square += pow(mean_rate(e, s * n + m) - mean, 2);
+    return seeds > 1 ? sqrt(square / (seeds - 1)) : 0;
+}
+
+void evaluation_fold(evaluation *e, int n, double *spread)
+{
+    const int seeds = e->nmethods / n;
+    for (int m = 0; m < n; m++) {
+        spread[m] = spread_of(e, m, n, seeds);
+        for (int i = 0; i < e->ncourses; i++)
+            for (int f = 0; f < FIGURE_COUNT; f++) {
+                double sum = 0;
+                for (int s = 0; s < seeds; s++)
+                    sum += figure_of(&outcome_of(e, s * n + m, i)->result.figures, f);
+                *figure_at(&e->outcomes[(size_t)m * (size_t)e->ncourses + (size_t)i].result.figures, f) =
+                    sum / seeds;
+            }
+    }
+    for (int i = n * e->ncourses; i < e->nmethods * e->ncourses; i++) rollout_free(&e->outcomes[i].record);
+    e->nmethods = n;
+}
+
 /* ---- Means ---- */
 
 static int compare_doubles(const void *a, const void *b)
