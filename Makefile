@@ -52,18 +52,20 @@ asan: # running out of memory is among the tests
 tsan:
 	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-tsan SANITIZE=thread CFLAGS="-O1 -g" TEST=pool,sim.,slot
 
-# Each parser against its fuzzer, starting from the files of its kind in test/data.
-FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors corpus:corpus config:ini
+# Each parser against its fuzzer, starting from the files of its kind in test/data (mcap makes its own).
+FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors corpus:corpus config:ini mcap:
+FUZZ_RECORDING = $(patsubst %,src/deploy/%.c,mcap record reflight brain pilot gate remote) src/eval/rollout.c
 FUZZ_SECONDS ?= 60
 fuzz: $(BUILD)/.packages-fuzz
 	@$(MAKE) --no-print-directory fuzz-run BUILD=$(BUILD)-fuzz CC=clang \
 	    SANITIZE=fuzzer-no-link,address,undefined CFLAGS="-O1 -g -Wno-pass-failed"
 fuzz-run: $(foreach f,$(FUZZ),$(BUILD)/fuzz-$(word 1,$(subst :, ,$(f))))
-	@set -e; for f in $(FUZZ); do name=$${f%:*}; mkdir -p $(BUILD)/corpus-$$name; \
-	    cp test/data/*.$${f#*:} $(BUILD)/corpus-$$name/; echo "fuzz: $$name, $(FUZZ_SECONDS) s"; \
+	@set -e; for f in $(FUZZ); do name=$${f%:*}; ending=$${f#*:}; mkdir -p $(BUILD)/corpus-$$name; \
+	    test -z "$$ending" || cp test/data/*.$$ending $(BUILD)/corpus-$$name/; echo "fuzz: $$name, $(FUZZ_SECONDS) s"; \
 	    $(BUILD)/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -verbosity=0 \
 	        -print_final_stats=1 -artifact_prefix=$(BUILD)/found-$$name- $(BUILD)/corpus-$$name; done
 .SECONDARY: $(call objects,$(wildcard test/fuzz/*.c))
+$(BUILD)/fuzz-mcap: $(call objects,$(FUZZ_RECORDING))
 $(BUILD)/fuzz-%: $(BUILD)/test/fuzz/%.o $(call objects,$(call sources,motion) $(wildcard src/motion/*.S)) $(LIB_OBJ)
 	$Q$(CC) $(FLAGS) -fsanitize=fuzzer $^ -o $@ -lzip -ljansson -lm
 

@@ -161,6 +161,18 @@ static void compare_with_plain_loop(void)
     hrc_model_free(plan);
 }
 
+/* `heracles view` opens the recording as it is, with its reference and events. */
+static void check_view(void)
+{
+    json_t *said = shell_json("$HERACLES view $T/run.mcap motions/wave.safetensors -o $T/view.html --json");
+    const json_t *item = json_array_get(json_object_get(said, "items"), 0);
+    ENSURE(whole(item, "frames") > 120 && json_is_true(json_object_get(item, "reference")));
+    ENSURE(json_array_size(json_object_get(said, "items")) == 2);
+    json_decref(said);
+    test_write(test_path("no.mcap"), "\x89MCAP0\r\n", 8);
+    ENSURE(shell("$HERACLES view $T/no.mcap -o $T/no.html") == 1 && says("no.mcap") && says("recording"));
+}
+
 static void test_lockstep(void)
 {
     make_files();
@@ -178,8 +190,10 @@ static void test_lockstep(void)
     said = shell_json("$HERACLES replay $T/run.mcap -o $T/run.html --json");
     ENSURE(json_is_true(json_object_get(said, "identical")) && whole(said, "plans") > 20);
     ENSURE(whole(said, "commands") > 1200 && json_is_false(json_object_get(said, "cut")));
+    ENSURE(json_number_value(json_object_get(said, "joint_rad")) > 0);
     json_decref(said);
     ENSURE(access(test_path("run.html"), R_OK) == 0);
+    check_view();
 }
 
 /* What a recording is checked for: other models are refused, a changed command is found, a cut file is still

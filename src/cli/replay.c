@@ -1,5 +1,6 @@
 /* heracles replay: a recording of deploy done again, and compared bit by bit. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,17 +54,19 @@ static int report(const args *a, const reflight_result *r)
 {
     bool same = r->commands_differ + r->targets_differ + r->plans_differ == 0;
     if (a->json)
-        cli_json(json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:f}", "identical", same, "states",
-                           (json_int_t)r->states, "commands", (json_int_t)r->ticks, "targets",
+        cli_json(json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:f, s:o}", "identical", same,
+                           "states", (json_int_t)r->states, "commands", (json_int_t)r->ticks, "targets",
                            (json_int_t)r->targets, "plans", (json_int_t)r->plans, "commands_differ",
                            (json_int_t)r->commands_differ, "targets_differ", (json_int_t)r->targets_differ,
-                           "plans_differ", (json_int_t)r->plans_differ, "cut", r->cut, "seconds",
-                           r->seconds));
+                           "plans_differ", (json_int_t)r->plans_differ, "cut", r->cut, "seconds", r->seconds,
+                           "joint_rad", isfinite(r->joint_rad) ? json_real(r->joint_rad) : json_null()));
     else {
         printf("%.1f s: %" PRId64 " commands, %" PRId64 " targets, %" PRId64 " plans from %" PRId64
                " states%s\n",
                r->seconds, r->ticks, r->targets, r->plans, r->states,
                r->cut ? " (the file was cut off)" : "");
+        if (isfinite(r->joint_rad))
+            printf("joints %.3f rad from the reference on the way (L2 over 29, mean)\n", r->joint_rad);
         if (same)
             printf("identical, bit for bit\n");
         else

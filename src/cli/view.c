@@ -1,12 +1,14 @@
-/* heracles view: motions and rollouts as one 3D page. */
+/* heracles view: motions, rollouts and recordings as one 3D page. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/commands.h"
+#include "deploy/reflight.h"
 #include "eval/page.h"
 #include "motion/clip.h"
 
-/* A file on the page: a rollout, or a clip with, perhaps, another clip as its reference. */
+/* A file on the page: a rollout (or a recording of deploy, as one), or a clip with, perhaps, another clip as
+ * its reference. */
 typedef struct {
     rollout run;
     clip motion, ref;
@@ -35,10 +37,20 @@ static hrc_status load_ref(clip *out, const char *path, double fps, hrc_error *e
     return status;
 }
 
+static hrc_status load_recording(rollout *out, const char *path, hrc_error *err)
+{
+    reflight *r;
+    TRY(reflight_load(&r, path, err));
+    hrc_status status = reflight_rollout(r, out, err);
+    reflight_free(r);
+    return status;
+}
+
 static hrc_status load_source(source *s, page_item *item, const char *path, const char *ref, hrc_error *err)
 {
-    if (rollout_is_file(path)) {
-        TRY(rollout_load(&s->run, path, err));
+    const bool recording = mcap_is_file(path);
+    if (recording || rollout_is_file(path)) {
+        TRY(recording ? load_recording(&s->run, path, err) : rollout_load(&s->run, path, err));
         *item = page_item_of(&s->run);
     } else {
         TRY(load_clip(&s->motion, path, err));
@@ -96,10 +108,12 @@ static const option OPTIONS[] = {
 const command CMD_VIEW = {
     .name = "view",
     .operands = "FILE...",
-    .summary = "a 3D page of motions and rollouts, for any browser",
-    .details = "FILE is a motion (CSV, NPZ, safetensors) or a rollout, which brings its own reference and\n"
-               "events. The page needs no network; #item=0&t=1.25&play=0 at the end of its address leads\n"
-               "to a moment. Keys: space plays, arrows step, g ghost, f follow, + and - speed.",
+    .summary = "a 3D page of motions, rollouts and recordings, for any browser",
+    .details =
+        "FILE is a motion (CSV, NPZ, safetensors), a rollout, or a recording of deploy (MCAP); rollouts\n"
+        "and recordings bring their own reference and events. The page needs no network;\n"
+        "#item=0&t=1.25&play=0 at the end of its address leads to a moment. Keys: space plays, arrows\n"
+        "step, g ghost, f follow, + and - speed.",
     .example = "heracles view walk.csv -o replay.html",
     .options = OPTIONS,
     .min_operands = 1,

@@ -407,11 +407,25 @@ static hrc_status read_records(reading *r, cursor c, bool inside, bool *cut, hrc
     return HRC_OK;
 }
 
+static bool begins_right(file_view bytes)
+{
+    return bytes.size >= sizeof MAGIC && !memcmp(bytes.data, MAGIC, sizeof MAGIC);
+}
+
+bool mcap_is_file(const char *path)
+{
+    file_view bytes;
+    if (file_map(path, &bytes, NULL) < 0) return false;
+    const bool yes = begins_right(bytes);
+    file_unmap(&bytes);
+    return yes;
+}
+
 hrc_status mcap_read(const char *path, file_view bytes, const mcap_reader *reader, bool *cut, hrc_error *err)
 {
     reading r = {.reader = reader, .path = path};
     *cut = false;
-    if (bytes.size < sizeof MAGIC || memcmp(bytes.data, MAGIC, sizeof MAGIC))
+    if (!begins_right(bytes))
         return fail(err, HRC_EFORMAT, "%s: is not an MCAP file: its first bytes are not those of one", path);
     return read_records(&r, (cursor){.at = bytes.data + sizeof MAGIC, .left = bytes.size - sizeof MAGIC},
                         false, cut, err);

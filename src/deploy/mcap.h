@@ -46,6 +46,8 @@ typedef struct {
                        hrc_error *err);
 } mcap_reader;
 
+bool mcap_is_file(const char *path); /* it begins as one; never an error */
+
 /* Every note and message in the order of the file. cut: the file ends in the middle, as after a kill. */
 hrc_status mcap_read(const char *path, file_view bytes, const mcap_reader *reader, bool *cut, hrc_error *err);
 

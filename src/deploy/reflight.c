@@ -1,6 +1,7 @@
 #include "deploy/reflight.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,18 +90,22 @@ static hrc_status keep_note(void *ctx, const char *key, size_t nkey, const char 
     return HRC_OK;
 }
 
-hrc_status reflight_load(reflight **out, const char *path, hrc_error *err)
+static reflight *reflight_new(const char *path)
 {
-    file_view bytes;
-    TRY(file_map(path, &bytes, err));
     reflight *r = calloc(1, sizeof *r);
-    if (r)
-        r->path = arena_strdup(&r->memory, path),
-        r->notes = ARENA_NEW(&r->memory, tensor_meta, REFLIGHT_MAX_NOTES);
-    hrc_status status = r && r->path && r->notes ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    if (status == HRC_OK)
-        status = mcap_read(path, bytes, &(mcap_reader){r, keep_message, keep_note}, &r->cut, err);
-    file_unmap(&bytes);
+    if (!r) return NULL;
+    r->path = arena_strdup(&r->memory, path);
+    r->notes = ARENA_NEW(&r->memory, tensor_meta, REFLIGHT_MAX_NOTES);
+    if (r->path && r->notes) return r;
+    reflight_free(r);
+    return NULL;
+}
+
+hrc_status reflight_parse(reflight **out, const char *path, file_view bytes, hrc_error *err)
+{
+    reflight *r = reflight_new(path);
+    if (!r) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    hrc_status status = mcap_read(path, bytes, &(mcap_reader){r, keep_message, keep_note}, &r->cut, err);
     if (status == HRC_OK && !reflight_note(r, "config"))
         status = fail(err, HRC_EFORMAT, "%s: has no notes of a run, expected a recording of heracles deploy",
                       path);
@@ -110,6 +115,15 @@ hrc_status reflight_load(reflight **out, const char *path, hrc_error *err)
     }
     *out = r;
     return HRC_OK;
+}
+
+hrc_status reflight_load(reflight **out, const char *path, hrc_error *err)
+{
+    file_view bytes;
+    TRY(file_map(path, &bytes, err));
+    hrc_status status = reflight_parse(out, path, bytes, err);
+    file_unmap(&bytes);
+    return status;
 }
 
 void reflight_free(reflight *r)
@@ -284,6 +298,19 @@ static hrc_status decide_again(const reflight *r, brain *b, reflight_result *out
     return HRC_OK;
 }
 
+static double mean_gap(const reflight *r)
+{
+    double sum = 0;
+    int64_t n = 0;
+    for (int64_t i = 0; i < count(r, RECORD_TARGET); i++) {
+        const brain_output *out = at(r, RECORD_TARGET, i);
+        if (out->target.flags & TARGET_ENDED) continue;
+        sum += (double)out->gap_rad;
+        n++;
+    }
+    return n ? sum / (double)n : NAN;
+}
+
 hrc_status reflight_run(reflight *r, brain *b, const pilot_plan *course, reflight_result *out, hrc_error *err)
 {
     pilot_plan plan = *course;
@@ -294,6 +321,7 @@ hrc_status reflight_run(reflight *r, brain *b, const pilot_plan *course, refligh
                              .plans = count(r, RECORD_PLAN),
                              .events = count(r, RECORD_EVENT),
                              .cut = r->cut,
+                             .joint_rad = mean_gap(r),
                              .first = -1};
     TRY(check_hash(r, b, 0, "tracker_hash", "tracker", err));
     TRY(check_hash(r, b, 1, "planner_hash", "planner", err));

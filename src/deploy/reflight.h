@@ -10,6 +10,7 @@
 typedef struct reflight reflight;
 
 hrc_status reflight_load(reflight **out, const char *path, hrc_error *err);
+hrc_status reflight_parse(reflight **out, const char *path, file_view bytes, hrc_error *err);
 void reflight_free(reflight *r); /* NULL is fine */
 
 const char *reflight_note(const reflight *r, const char *key); /* NULL: there is none */
@@ -20,6 +21,7 @@ typedef struct {
     int64_t first; /* tick, target or plan that differs first; -1: none */
     bool cut;      /* the file ends in the middle, as after a kill */
     double seconds;
+    double joint_rad; /* robot against reference while the motion went on, L2 over 29, mean; NAN: never */
 } reflight_result;
 
 /* The settings the pilot flew with, from the notes. */
