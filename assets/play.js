@@ -15,6 +15,9 @@ const GAP = 0, REWRITE = 1, PLANNED = 2, REFUSED = 3, PLAN_MS = 4, AT = 5, FRAME
 const MAX_FORCES = 8, RATE_HZ = 50;
 const PULL_N_PER_M = 450, PULL_MAX_N = 600, NEWTONS_PER_M = 900;
 const byId = id => document.getElementById(id);
+const plain = name => name.replace(/_/g, ' ');
+/* In memory of the page's own: each canvas that the graphics process keeps costs it time in every picture. */
+const pencil = canvas => canvas.getContext('2d', {willReadFrequently: true});
 
 /* ---- The line to the server. ---- */
 
@@ -103,8 +106,11 @@ class Frames {
 
 /* Curves of the last seconds; a value that is not finite leaves a gap. */
 class Strip {
-    constructor(container, title, unit) {
+    /* least: the scale's end is at least this; idle: words for while there is nothing to show. */
+    constructor(container, title, unit, least, idle = '') {
         this.unit = unit;
+        this.least = least;
+        this.idle = idle;
         this.box = container.appendChild(document.createElement('figure'));
         this.box.className = 'plot';
         const caption = this.box.appendChild(document.createElement('figcaption'));
@@ -136,11 +142,12 @@ class Strip {
     draw() {
         const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
         if (!width || !height) return;
-        const ratio = window.devicePixelRatio || 1, draw = this.canvas.getContext('2d');
-        this.canvas.width = Math.round(width * ratio);
-        this.canvas.height = Math.round(height * ratio);
+        const ratio = window.devicePixelRatio || 1, draw = pencil(this.canvas);
+        if (this.canvas.width !== Math.round(width * ratio)) this.canvas.width = Math.round(width * ratio);
+        if (this.canvas.height !== Math.round(height * ratio)) this.canvas.height = Math.round(height * ratio);
         draw.setTransform(ratio, 0, 0, ratio, 0, 0);
-        let hi = 1e-3;
+        draw.clearRect(0, 0, width, height);
+        let hi = this.least;
         for (const series of this.series) for (const y of series.values) if (y > hi) hi = y;
         const step = Plot.niceStep(hi / 2.5), y = value => height - 6 - (height - 12) * value / (1.08 * hi);
         draw.font = '10px system-ui, sans-serif';
@@ -157,6 +164,9 @@ class Strip {
             draw.fillText((k * step).toFixed(digits), Strip.LEFT - 5, y(k * step));
         }
         for (const series of this.series) this.drawSeries(draw, series, width, y);
+        if (this.series.some(series => series.values.some(Number.isFinite))) return;
+        draw.textAlign = 'center';
+        draw.fillText(this.idle, (Strip.LEFT + width) / 2, height / 2 - 8);
     }
 
     drawSeries(draw, series, width, y) {
@@ -244,14 +254,14 @@ class Catalogue {
         entry.tabIndex = 0;
         entry.dataset.index = i;
         entry.setAttribute('role', 'option');
-        entry.title = [motion.name, motion.category, motion.description].filter(Boolean).join(' – ');
+        entry.title = [motion.name, plain(motion.category), motion.description].filter(Boolean).join(' – ');
         const canvas = entry.appendChild(document.createElement('canvas'));
         canvas.width = 124;
         canvas.height = 80;
         const words = entry.appendChild(document.createElement('div'));
         words.appendChild(document.createElement('b')).textContent = motion.description || motion.name;
         words.appendChild(document.createElement('small')).textContent =
-            motion.name + ', ' + motion.category + ', ' + motion.seconds.toFixed(1) + ' s';
+            [motion.seconds.toFixed(1) + ' s', plain(motion.category), motion.description && motion.name].filter(Boolean).join(', ');
         const add = entry.appendChild(document.createElement('button'));
         add.type = 'button';
         add.textContent = '+';
@@ -275,7 +285,7 @@ class Catalogue {
         const buttons = categories.map(category => {
             const button = box.appendChild(document.createElement('button'));
             button.type = 'button';
-            button.textContent = category || 'all';
+            button.textContent = plain(category) || 'all';
             button.setAttribute('aria-pressed', category === '');
             button.addEventListener('click', () => {
                 this.category = category;
@@ -289,7 +299,7 @@ class Catalogue {
     filter() {
         const words = byId('search').value.toLowerCase().split(/\s+/).filter(Boolean);
         this.motions.forEach((motion, i) => {
-            const text = (motion.name + ' ' + motion.category + ' ' + motion.description).toLowerCase();
+            const text = [motion.name, motion.category, plain(motion.category), motion.description].join(' ').toLowerCase();
             this.entries[i].hidden = (this.category && motion.category !== this.category) ||
                 !words.every(word => text.includes(word));
         });
@@ -342,7 +352,7 @@ class Catalogue {
     }
 
     canvas(i) {
-        const draw = this.entries[i].firstChild.getContext('2d');
+        const draw = pencil(this.entries[i].firstChild);
         draw.clearRect(0, 0, 124, 80);
         return draw;
     }
@@ -376,7 +386,7 @@ class Play {
         this.shown = {ghost: true, keyframes: true, forces: true, follow: true};
         this.pose = new Float32Array(NQ);
         this.notices = new Map();
-        this.counter = {frames: 0, since: performance.now(), fps: 0, slow: 0};
+        this.counter = {frames: 0, begun: performance.now(), since: performance.now(), fps: 0, slow: 0};
         this.behind = 0; /* frames in a row with a pace that is too low */
         this.makeStage();
         this.makePlots();
@@ -407,6 +417,7 @@ class Play {
 
     makeStage() {
         Stage.light = Stage.inSoftware();
+        document.body.classList.toggle('light', Stage.light);
         try {
             this.stage = new Stage(byId('stage'));
         } catch (error) {
@@ -428,21 +439,24 @@ class Play {
         this.hand = new Arrow(this.stage, '#ff4d3a');
         this.ray = new THREE.Raycaster();
         this.centre = new THREE.Vector3(0, 0, 0.6);
-        this.stage.orbit.distance = 3;
         this.stage.orbit.panned = () => this.setShown('follow', false);
+        this.stage.orbit.zoomed = () => this.ownDistance = true;
         this.stage.orbit.grab = event => this.grab(event);
+        this.stage.orbit.ungrab = () => this.letGo();
         this.stage.frame = elapsed => this.draw(elapsed);
         const canvas = this.stage.renderer.domElement;
         canvas.addEventListener('pointermove', event => this.pointerMove(event));
-        canvas.addEventListener('pointerup', event => this.release(event));
-        canvas.addEventListener('pointercancel', () => this.held = null);
+        canvas.addEventListener('pointerup', () => this.release());
+        canvas.addEventListener('pointercancel', () => this.letGo());
         canvas.addEventListener('pointerleave', () => this.aimAt(null));
     }
 
     /* Side by side as they face when the scene begins; only the picture is moved, the robots share one place. */
     placeActors() {
-        const pair = this.frames.robots === 2;
-        if (this.placedPair === pair && this.frames.to[STEP] > 1) return;
+        const pair = this.frames.robots === 2, step = this.frames.to[STEP], begins = !(step >= this.lastStep);
+        const same = this.placedPair === pair && !begins;
+        this.lastStep = step;
+        if (same) return;
         this.placedPair = pair;
         const root = this.frames.raw(0, 0), heading = 2 * Math.atan2(root[6], root[3]);
         this.actors.forEach((actor, i) => {
@@ -450,8 +464,8 @@ class Play {
             actor.place.position.set(-Math.sin(heading) * aside, Math.cos(heading) * aside, 0);
             actor.place.visible = i < this.frames.robots;
         });
-        if (this.frames.to[STEP] <= 1 || !this.turned) this.stage.orbit.azimuth = heading + 0.6;
-        this.turned = true;
+        this.ownDistance = false;
+        if (begins) this.stage.orbit.azimuth = heading + (pair ? 0.3 : 0.6); /* two from ahead: neither stands before the other */
     }
 
     addFrame(frame) {
@@ -499,9 +513,25 @@ class Play {
         }
         target.divideScalar(this.frames.robots);
         target.z = 0.3 + 0.5 * target.z;
-        const far = target.distanceTo(this.centre) > 2;
+        const far = target.distanceTo(this.centre) > 2, orbit = this.stage.orbit;
         this.centre.lerp(target, far ? 1 : Math.min(1, 4 * elapsed));
-        this.stage.orbit.target.copy(this.centre);
+        orbit.target.copy(this.centre);
+        if (this.ownDistance) return;
+        const distance = this.fittingDistance();
+        orbit.distance = this.near ? orbit.distance + Math.min(1, 4 * elapsed) * (distance - orbit.distance) : distance;
+        this.near = true;
+    }
+
+    /* So far away that all robots are in view, arms and all, between the panels. */
+    fittingDistance() {
+        const box = this.stage.container.getBoundingClientRect(), {camera} = this.stage;
+        let free = box.width;
+        for (const drawer of document.querySelectorAll('.drawer'))
+            if (!Stage.light && getComputedStyle(drawer).position === 'absolute') free -= drawer.offsetWidth + 20;
+        const high = 2 * Math.tan(camera.fov * Math.PI / 360), wide = high * camera.aspect * Math.max(0.3, free / box.width);
+        const apart = this.frames.robots < 2 ? 0 : this.actors[0].robot.root.position.distanceTo(this.actors[1].robot.root.position) +
+            this.actors[0].place.position.distanceTo(this.actors[1].place.position);
+        return Math.min(12, Math.max(2.05 / high, (1.3 + apart) / wide) + 0.25 * apart);
     }
 
     /* Where a point of the scene is on the page. */
@@ -535,7 +565,7 @@ class Play {
         c.frames = 0;
         c.since = now;
         const asked = this.state && !this.state.paused && this.state.speed >= 0.5 && !document.hidden;
-        c.slow = asked && c.fps < 24 ? c.slow + 1 : 0;
+        c.slow = asked && c.fps < 24 && now - c.begun > 5000 ? c.slow + 1 : 0; /* the first seconds compile and load */
         if (c.slow < 3 || this.stage.sharpness < 0.6) return;
         this.stage.sharpness = Math.min(1, window.devicePixelRatio || 1, this.stage.sharpness) * 0.75;
         this.stage.resize();
@@ -607,10 +637,14 @@ class Play {
         this.say(event, Math.round(force.length()) + ' N on ' + this.linkName(held.link));
     }
 
-    release(event) {
+    letGo() {
+        this.held = null;
+        this.aimAt(null);
+    }
+
+    release() {
         const held = this.held;
         this.held = null;
-        clearInterval(this.holding);
         if (!held) return;
         if (!held.dragging) {
             this.send('punch', {link: held.link, robot: held.robot, x: held.punch.x, y: held.punch.y, z: held.punch.z});
@@ -683,6 +717,7 @@ class Play {
     setState(state) {
         const first = !this.state;
         this.state = state;
+        document.body.classList.remove('loading');
         for (const [id, on] of [['planner', state.planner], ['pair', state.pair], ['repeat', state.repeat], ['record', state.recording]])
             byId(id).setAttribute('aria-pressed', on);
         for (const id of ['friction', 'payload', 'strength']) if (document.activeElement !== byId(id)) byId(id).value = state[id];
@@ -692,7 +727,7 @@ class Play {
         byId('play').setAttribute('aria-label', state.paused ? 'run' : 'pause');
         byId('single').disabled = !state.paused;
         byId('speed').value = String(state.speed);
-        byId('queue').textContent = state.queue.join(', ') || 'nothing';
+        byId('queue').textContent = state.queue.join(', ') || (state.repeat ? 'the same again' : 'nothing');
         byId('clear').hidden = !state.queue.length;
         this.catalogue.select(state.motion);
         for (const set of document.querySelectorAll('fieldset')) set.disabled = !state.control;
@@ -740,13 +775,16 @@ class Play {
         this.flashTimer = setTimeout(() => byId('status').textContent = '', 2500);
     }
 
-    /* Plainly, when the machine is too slow; a single slow second is not worth words. */
-    showPace() {
+    showTime() {
         const f = this.frames, at = f.signal(0, AT), n = f.signal(0, FRAMES);
         byId('time').textContent = (f.to[STEP] / RATE_HZ).toFixed(2) + ' s';
         byId('motion').textContent = this.state ? this.state.motion + (f.signal(0, WAITING) ? ', on its way to the first pose'
             : ', frame ' + at + ' of ' + Math.max(0, n - 1)) : '';
-        const slow = f.to[PACE] < 0.95 && this.state && !this.state.paused;
+    }
+
+    /* Plainly, when the machine is too slow; a single slow second is not worth words. */
+    showPace() {
+        const f = this.frames, slow = f.to[PACE] < 0.95 && this.state && !this.state.paused;
         this.behind = slow ? this.behind + 1 : 0;
         if (this.behind > 60)
             this.notice('pace', 'This machine cannot hold real time: it runs at ' + Math.round(100 * f.to[PACE]) +
@@ -758,12 +796,15 @@ class Play {
 
     makePlots() {
         const box = byId('plots');
-        this.plots = [new Strip(box, 'Root height', 'm'), new Strip(box, 'Joint error', 'rad'),
-                      new Strip(box, 'Plan from reference', 'rad'), new Strip(box, 'Replan time', 'ms')];
+        const idle = this.scene.planner && this.scene.tracker ? 'the planner has not stepped in' : 'there is no planner';
+        this.plots = [new Strip(box, 'Root height', 'm', 1), new Strip(box, 'Joint error', 'rad', 0.5),
+                      new Strip(box, 'Plan from reference', 'rad', 0.5, idle), new Strip(box, 'Replan time', 'ms', 2, idle)];
         this.makeSeries(false);
         setInterval(() => {
-            if (!document.hidden) this.plots.forEach(plot => plot.draw());
-        }, 120);
+            if (document.hidden || !this.frames.to) return;
+            this.plots.forEach(plot => plot.draw());
+            this.showTime();
+        }, Stage.light ? 250 : 100);
     }
 
     makeSeries(pair) {
@@ -781,7 +822,7 @@ class Play {
         this.plots[0].add([f.raw(0, 1)[2], ...robots.map(i => f.raw(i, 0)[2])]);
         this.plots[1].add(robots.map(i => f.signal(i, GAP)));
         this.plots[2].add([planned ? f.signal(0, REWRITE) : NaN]);
-        this.plots[3].add([f.signal(0, PLANNER) ? f.signal(0, PLAN_MS) : NaN]);
+        this.plots[3].add([planned || f.signal(0, REFUSED) > 0 ? f.signal(0, PLAN_MS) : NaN]);
     }
 
     /* ---- Links. ---- */
@@ -823,7 +864,7 @@ class Play {
 
     showValues() {
         byId('push-value').textContent = (+byId('push').value).toFixed(1) + ' m/s';
-        byId('punch-value').textContent = byId('punch').value + ' N for 0.08 s';
+        byId('punch-value').textContent = byId('punch').value + ' N';
         byId('friction-value').textContent = (+byId('friction').value).toFixed(2);
         byId('payload-value').textContent = (+byId('payload').value).toFixed(1) + ' kg';
         byId('strength-value').textContent = Math.round(100 * byId('strength').value) + ' %';
@@ -846,7 +887,6 @@ class Play {
     listen() {
         const click = (id, run) => byId(id).addEventListener('click', run);
         for (const id of Object.keys(this.shown)) {
-            byId(id).dataset.letter = id[0].toUpperCase();
             this.setShown(id, true);
             click(id, () => this.setShown(id, !this.shown[id]));
         }

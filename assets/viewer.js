@@ -39,7 +39,8 @@ function revolve(strips, around) {
         for (let i = 0; i + 1 < strip.length; i++)
             for (let k = 0; k < around; k++) {
                 const a = first + i * (around + 1) + k, b = a + around + 1;
-                index.push(a, a + 1, b, b, a + 1, b + 1);
+                if (strip[i][0] > 1e-9) index.push(a, a + 1, b); /* at the axis there is nothing to turn */
+                if (strip[i + 1][0] > 1e-9) index.push(b, a + 1, b + 1);
             }
     }
     const geometry = new THREE.BufferGeometry();
@@ -51,6 +52,7 @@ function revolve(strips, around) {
 
 /* A cylinder whose rims are chamfered, as machined housings are. */
 function cylinderGeometry(r, h) {
+    if (Stage.light) return revolve([[[0, -h, 0, -1], [r, -h, 0, -1]], [[r, -h, 1, 0], [r, h, 1, 0]], [[r, h, 0, 1], [0, h, 0, 1]]], 8);
     const c = Math.min(0.004, 0.3 * r, 0.5 * h), d = Math.SQRT1_2;
     return revolve([
         [[0, -h, 0, -1], [r - c, -h, 0, -1]],
@@ -58,21 +60,22 @@ function cylinderGeometry(r, h) {
         [[r, c - h, 1, 0], [r, h - c, 1, 0]],
         [[r, h - c, d, d], [r - c, h, d, d]],
         [[r - c, h, 0, 1], [0, h, 0, 1]],
-    ], Stage.light ? 12 : 36);
+    ], 36);
 }
 
 function capsuleGeometry(r, h) {
-    const strip = [], steps = Stage.light ? 3 : 10;
+    const strip = [], steps = Stage.light ? 2 : 10;
     for (let i = 0; i <= 2 * steps + 1; i++) {
         const lower = i <= steps, angle = Math.PI / 2 * ((lower ? i : i - 1) / steps - 1);
         strip.push([r * Math.cos(angle), (lower ? -h : h) + r * Math.sin(angle), Math.cos(angle), Math.sin(angle)]);
     }
-    return revolve([strip], Stage.light ? 10 : 28);
+    return revolve([strip], Stage.light ? 8 : 28);
 }
 
-/* A box with rounded edges: five cells a side (three where light), the outer ones bent onto the rounding. */
+/* A box with rounded edges: five cells a side, the outer ones bent onto the rounding. */
 function boxGeometry(half) {
-    const cells = Stage.light ? 3 : 5, geometry = new THREE.BoxBufferGeometry(2, 2, 2, cells, cells, cells);
+    if (Stage.light) return new THREE.BoxBufferGeometry(2 * half[0], 2 * half[1], 2 * half[2]).deleteAttribute('uv');
+    const geometry = new THREE.BoxBufferGeometry(2, 2, 2, 5, 5, 5);
     const position = geometry.attributes.position.array, normal = geometry.attributes.normal.array;
     const r = Math.min(0.016, 0.45 * Math.min(half[0], half[1], half[2]));
     for (let v = 0; v < position.length; v += 3) {
@@ -93,7 +96,7 @@ function boxGeometry(half) {
 }
 
 function ellipsoidGeometry(half) {
-    const geometry = new THREE.SphereBufferGeometry(1, Stage.light ? 12 : 32, Stage.light ? 8 : 20);
+    const geometry = new THREE.SphereBufferGeometry(1, Stage.light ? 8 : 32, Stage.light ? 6 : 20);
     geometry.deleteAttribute('uv');
     return geometry.applyMatrix(new THREE.Matrix4().makeScale(half[0], half[1], half[2]));
 }
@@ -151,26 +154,28 @@ class Robot {
         this.root = this.links[0];
         this.turn = new THREE.Quaternion();
         const ghost = options.ghost === undefined ? null : Robot.ghostMaterials(options);
-        for (const part of Robot.parts(description))
+        for (const part of Robot.parts(description, ghost !== null))
             this.links[part.link].add(...(ghost ? Robot.ghostMeshes(part, ghost) : [Robot.solidMesh(part)]));
     }
 
-    /* Merged geometries by link and colour, made once for each description. */
-    static parts(description) {
-        if (!description.parts) {
+    /* Merged geometries by link and colour, made once for each description; light ghosts do without details. */
+    static parts(description, ghost) {
+        const coarse = ghost && Stage.light, name = coarse ? 'coarse' : 'parts';
+        if (!description[name]) {
             const groups = new Map();
             for (const visual of description.visuals) {
-                const key = visual.link + ' ' + visual.colour;
+                if (coarse && Robot.bulk(visual) < 1.5e-5) continue;
+                const key = visual.link + (coarse ? '' : ' ' + visual.colour);
                 if (!groups.has(key)) groups.set(key, []);
                 groups.get(key).push(visual);
             }
-            description.parts = [...groups.values()].map(visuals => ({
+            description[name] = [...groups.values()].map(visuals => ({
                 link: visuals[0].link,
                 colour: visuals[0].colour,
                 geometry: mergeGeometries(visuals.map(visualGeometry)),
             }));
         }
-        return description.parts;
+        return description[name];
     }
 
     static solidMesh(part) {
@@ -191,11 +196,19 @@ class Robot {
     static ghostMaterials(options) {
         const look = {color: linear(options.ghost), emissive: linear(options.ghost), emissiveIntensity: 0.35,
             transparent: true, opacity: options.opacity || 0.3};
-        if (Stage.light) return [new THREE.MeshLambertMaterial(look)];
-        return [
+        const materials = Stage.light ? [new THREE.MeshLambertMaterial(look)] : [
             new THREE.MeshBasicMaterial({colorWrite: false, transparent: true}),
             new THREE.MeshStandardMaterial({...look, roughness: 0.7}),
         ];
+        for (const material of materials) material.onBeforeCompile = Robot.yieldDepth;
+        return materials;
+    }
+
+    /* A ghost's depth is that of 12 cm further away: where it stands in the robot, the robot is seen, not a mixture. */
+    static yieldDepth(shader) {
+        shader.vertexShader = shader.vertexShader.replace('#include <project_vertex>', `#include <project_vertex>
+            vec4 yielded = projectionMatrix * (mvPosition - vec4(0.0, 0.0, 0.12, 0.0));
+            gl_Position.z = yielded.z / yielded.w * gl_Position.w;`);
     }
 
     static ghostMeshes(part, materials) {
@@ -217,6 +230,9 @@ class Robot {
     }
 }
 
+/* Half sizes multiplied, m^3. */
+Robot.bulk = ({shape, size: [a, b, c]}) => a * b * (shape === 'capsule' || shape === 'cylinder' ? a : c);
+
 /* ---- The stage. ---- */
 
 /* Left or one finger orbits; right, middle, or shift + left pans; wheel or pinch zooms; two fingers pan. */
@@ -228,6 +244,7 @@ class Orbit {
         this.distance = 2.5;
         this.changed = changed;
         this.pointers = new Map();
+        this.grabbed = null; /* id of the pointer that the page took by `grab`; `ungrab` takes it away from the page */
         element.style.touchAction = 'none';
         element.addEventListener('contextmenu', event => event.preventDefault());
         element.addEventListener('wheel', event => {
@@ -236,17 +253,32 @@ class Orbit {
         }, {passive: false});
         element.addEventListener('pointerdown', event => {
             element.setPointerCapture(event.pointerId);
-            if (this.pointers.size === 0 && this.grab && this.grab(event)) return; /* the page wants this one */
+            if (this.grabbed !== null) this.takeBack();
+            else if (this.pointers.size === 0 && this.grab && this.grab(event)) this.grabbed = event.pointerId; /* the page wants it */
             this.pointers.set(event.pointerId, {x: event.clientX, y: event.clientY});
         });
         for (const name of ['pointerup', 'pointercancel'])
-            element.addEventListener(name, event => this.pointers.delete(event.pointerId));
+            element.addEventListener(name, event => {
+                this.pointers.delete(event.pointerId);
+                if (this.grabbed === event.pointerId) this.grabbed = null;
+            });
         element.addEventListener('pointermove', event => this.move(event, element.clientHeight));
+    }
+
+    /* A second finger: both are for the view, whatever the first one was on. */
+    takeBack() {
+        this.grabbed = null;
+        this.ungrab();
     }
 
     move(event, height) {
         const last = this.pointers.get(event.pointerId);
         if (!last) return;
+        if (this.grabbed === event.pointerId) {
+            last.x = event.clientX;
+            last.y = event.clientY;
+            return;
+        }
         const dx = event.clientX - last.x, dy = event.clientY - last.y;
         if (this.pointers.size === 2) {
             const other = [...this.pointers].find(([id]) => id !== event.pointerId)[1];
@@ -267,6 +299,7 @@ class Orbit {
 
     zoom(factor) {
         this.distance = Math.min(30, Math.max(0.5, this.distance * factor));
+        if (this.zoomed) this.zoomed();
         this.changed();
     }
 
@@ -321,9 +354,10 @@ class Stage {
     }
 
     addWorld() {
-        const haze = new THREE.Color(0x1b212b);
-        this.scene.background = haze;
-        this.scene.fog = new THREE.Fog(haze, 6, 26);
+        this.haze = new THREE.Color(0x1b212b);
+        this.scene.fog = new THREE.Fog(this.haze, 6, 26);
+        if (Stage.light) this.renderer.autoClear = false;
+        else this.scene.background = this.haze;
         this.scene.add(new THREE.HemisphereLight(0xdfe8ff, 0x4a4640, 0.85));
         this.sun = new THREE.DirectionalLight(0xfff1de, 1.9);
         this.sun.castShadow = true;
@@ -333,7 +367,8 @@ class Stage {
         Object.assign(this.sun.shadow.camera, {left: -2, right: 2, bottom: -2, top: 2, near: 1, far: 14});
         const rim = new THREE.DirectionalLight(0x8fb7ff, 0.55);
         rim.position.set(-4, 3, 2.5);
-        this.scene.add(this.sun, this.sun.target, rim, this.floor());
+        this.ground = Stage.light ? this.lines() : this.floor();
+        this.scene.add(this.sun, this.sun.target, rim, this.ground);
     }
 
     /* A checkerboard of metre squares with thin lines, fading into the haze. */
@@ -355,10 +390,38 @@ class Stage {
         texture.encoding = THREE.sRGBEncoding;
         texture.anisotropy = Math.min(8, this.renderer.capabilities.getMaxAnisotropy());
         const floor = new THREE.Mesh(new THREE.PlaneBufferGeometry(200, 200),
-            Stage.light ? new THREE.MeshLambertMaterial({map: texture})
-                : new THREE.MeshStandardMaterial({map: texture, roughness: 0.85, metalness: 0}));
+            new THREE.MeshStandardMaterial({map: texture, roughness: 0.85, metalness: 0}));
         floor.receiveShadow = true;
         return floor;
+    }
+
+    /* In software a floor costs more than all else together. There it is what the picture is cleared with, below the
+     * horizon, and lines a metre apart that move with the view. */
+    lines() {
+        const reach = 16, piece = 2, ends = []; /* in pieces: lines from behind the camera get lost */
+        for (let k = -reach; k <= reach; k++)
+            for (let a = -reach; a < reach; a += piece) ends.push(k, a, 0, k, a + piece, 0, a, k, 0, a + piece, k, 0);
+        const geometry = new THREE.BufferGeometry();
+        geometry.setAttribute('position', new THREE.Float32BufferAttribute(ends, 3));
+        return new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({color: linear(0x6b778b)}));
+    }
+
+    clearToHorizon() {
+        const {renderer, camera} = this, {fog} = this.scene, size = renderer.getSize(new THREE.Vector2()), colour = new THREE.Color();
+        const ahead = camera.getWorldDirection(new THREE.Vector3()), tan = Math.tan(camera.fov * Math.PI / 360);
+        const pitch = Math.asin(ahead.z), bands = 24;
+        renderer.setScissorTest(true);
+        for (let k = 0; k < bands; k++) {
+            const from = Math.floor(size.y * k / bands), to = Math.floor(size.y * (k + 1) / bands);
+            const down = -pitch - Math.atan(((from + to) / size.y - 1) * tan); /* the band's rays against the level */
+            const far = down > 0 ? camera.position.z / Math.sin(down) : Infinity;
+            colour.set(Stage.FLOOR).lerp(this.haze, Math.min(1, Math.max(0, (far - fog.near) / (fog.far - fog.near))));
+            renderer.setClearColor(colour);
+            renderer.setScissor(0, from, size.x, to - from + 2); /* so that no row is left between two bands */
+            renderer.clear();
+        }
+        renderer.setScissorTest(false);
+        this.ground.position.set(Math.round(this.orbit.target.x), Math.round(this.orbit.target.y), 0);
     }
 
     /* The smaller the window, the further the camera must stand for the same figure. */
@@ -385,12 +448,14 @@ class Stage {
             this.sun.position.set(target.x + 1.3, target.y - 1.5, 6.2);
             this.sun.target.position.set(target.x, target.y, 0.4);
             this.orbit.place(this.camera);
+            if (Stage.light) this.clearToHorizon();
             this.renderer.render(this.scene, this.camera);
             if (more) this.draw();
         });
     }
 }
 Stage.FOV = 38;
+Stage.FLOOR = 0x333c49;
 Stage.light = false; /* set before anything is made: fewer triangles, cheaper light, no shadows */
 
 /* Does this browser draw in software? */

@@ -207,9 +207,38 @@ void browser_open(const char *address, int width, int height)
     tell("Runtime.enable", NULL);
     tell("Log.enable", NULL);
     tell("Page.enable", NULL);
+    browser_size(width, height);
+    tell("Page.navigate", json_pack("{s:s}", "url", address));
+}
+
+void browser_size(int width, int height)
+{
     tell("Emulation.setDeviceMetricsOverride", json_pack("{s:i, s:i, s:i, s:b}", "width", width, "height",
                                                          height, "deviceScaleFactor", 1, "mobile", 0));
-    tell("Page.navigate", json_pack("{s:s}", "url", address));
+}
+
+void browser_mouse(const char *what, double x, double y, int buttons)
+{
+    char type[32];
+    const bool wheel = !strcmp(what, "Wheel"), click = !strcmp(what, "Pressed") || !strcmp(what, "Released");
+    snprintf(type, sizeof type, "mouse%s", what);
+    json_t *p = json_pack("{s:s, s:f, s:f, s:s, s:i, s:i, s:s}", "type", type, "x", x, "y", y, "button",
+                          click || (buttons && !wheel) ? "left" : "none", "buttons", wheel ? 0 : buttons,
+                          "clickCount", click ? 1 : 0, "pointerType", "mouse");
+    if (wheel) json_object_set_new(p, "deltaX", json_integer(0));
+    if (wheel) json_object_set_new(p, "deltaY", json_integer(buttons));
+    tell("Input.dispatchMouseEvent", p);
+}
+
+void browser_touch(const char *what, const double (*fingers)[2], int n)
+{
+    char type[32];
+    json_t *list = json_array();
+    snprintf(type, sizeof type, "touch%s", what);
+    for (int i = 0; i < n; i++)
+        json_array_append_new(
+            list, json_pack("{s:f, s:f, s:i}", "x", fingers[i][0], "y", fingers[i][1], "id", i + 1));
+    tell("Input.dispatchTouchEvent", json_pack("{s:s, s:o}", "type", type, "touchPoints", list));
 }
 
 json_t *browser_eval(const char *script)

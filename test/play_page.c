@@ -12,31 +12,55 @@
 #define WAIT_S 60
 #define HEIGHT "playground.frames.raw(0, 0)[2]"
 
-/* A user's hands. Events are made in the page: on a loaded machine the browser's own way of input waits for
- * pictures that are long in coming. */
-static const char HANDS[] =
+/* Keys; where the torso of a robot is on the page; whether a robot is in view: no link of it is outside the
+ * picture or under a panel. */
+static const char HELPERS[] =
     "window.key = key => window.dispatchEvent(new KeyboardEvent('keydown', {key}));"
-    "window.hand = (type, dx, dy) => {"
-    "  const p = playground, torso = p.actors[0].robot.links[15], canvas = p.stage.renderer.domElement;"
+    "window.places = (i, high = 0) => {"
+    "  const p = playground, actor = p.actors[i], box = p.stage.renderer.domElement.getBoundingClientRect();"
     "  p.draw(0); p.stage.orbit.place(p.stage.camera); p.stage.camera.updateMatrixWorld(true);"
-    "  p.actors[0].place.updateMatrixWorld(true);"
-    "  const at = torso.getWorldPosition(new THREE.Vector3()); at.z += 0.1;"
-    "  const [x, y] = p.onScreen(at), box = canvas.getBoundingClientRect();"
-    "  canvas.dispatchEvent(new PointerEvent(type, {pointerId: 1, clientX: box.left + x + dx, clientY: box.top + y + dy,"
-    "    bubbles: true, button: 0, buttons: +(type === 'pointerdown' || !!p.held), pointerType: 'mouse'}));"
-    "}; 0";
+    "  actor.place.updateMatrixWorld(true);"
+    "  return actor.robot.links.map(link => p.onScreen(link.localToWorld(new THREE.Vector3(0, 0, high))))"
+    "    .map(([x, y]) => [box.left + x, box.top + y]);"
+    "};"
+    "window.inView = i => places(i).every(([x, y]) => document.elementFromPoint(x, y) === playground.stage.renderer.domElement);"
+    "window.corner = () => { const box = playground.stage.renderer.domElement.getBoundingClientRect();"
+    "  return [box.left + 30, box.top + 60]; }; 0";
 
-static void open_page(bool models, int width, int height)
+typedef struct {
+    double x, y;
+} spot;
+
+static spot spot_of(const char *script)
+{
+    json_t *value = browser_eval(script);
+    const spot s = {json_number_value(json_array_get(value, 0)), json_number_value(json_array_get(value, 1))};
+    ENSURE(json_array_size(value) == 2);
+    json_decref(value);
+    return s;
+}
+
+static spot torso(void)
+{
+    return spot_of("places(0, 0.1)[15]");
+}
+
+static void show_page(int width, int height)
 {
     char address[64];
-    playhouse_open(models);
     playhouse_serve();
     snprintf(address, sizeof address, "http://127.0.0.1:%d/", playhouse_port());
     browser_open(address, width, height);
     browser_wait("window.playground && playground.state && playground.frames.to "
                  "&& playground.actors",
                  LOAD_S);
-    json_decref(browser_eval(HANDS));
+    json_decref(browser_eval(HELPERS));
+}
+
+static void open_page(bool models, int width, int height)
+{
+    playhouse_open(models);
+    show_page(width, height);
 }
 
 static void close_page(void)
@@ -71,9 +95,11 @@ static void test_hands(void)
     browser_wait("playground.frames.to[STEP] === 1", WAIT_S);
 
     /* A click on the torso is a punch, and it is announced before. */
-    act("hand('pointermove', 0, 0)");
-    ENSURE(browser_true("!byId('aim').hidden && byId('aim').textContent === '400 N on torso'"));
-    act("hand('pointerdown', 0, 0), hand('pointerup', 0, 0)");
+    spot at = torso();
+    browser_mouse("Moved", at.x, at.y, 0);
+    browser_wait("!byId('aim').hidden && byId('aim').textContent === '400 N on torso'", WAIT_S);
+    browser_mouse("Pressed", at.x, at.y, 1);
+    browser_mouse("Released", at.x, at.y, 0);
     browser_wait("/^punch 400 N/.test(playground.state.event)", WAIT_S);
 
     /* The robot, without and with it. */
@@ -85,14 +111,29 @@ static void test_hands(void)
                  "still[i]) > 1e-5)",
                  WAIT_S);
 
-    /* Dragging is a pull, and the view does not turn; beside the robot it does. */
+    /* Dragging is a pull, and the view does not turn; beside the robot it does. The wheel brings it nearer.
+     */
     const double before = browser_number("playground.stage.orbit.azimuth");
-    act("hand('pointerdown', 0, 0), hand('pointermove', 40, -30)");
-    ENSURE(browser_true("playground.held.dragging && playground.held.force.length() > 10"));
-    act("hand('pointerup', 40, -30)");
+    browser_wait("playground.frames.signal(0, HIT) === 0 || !byId('single').click()", WAIT_S);
+    at = torso();
+    browser_mouse("Moved", at.x, at.y, 0);
+    browser_mouse("Pressed", at.x, at.y, 1);
+    browser_mouse("Moved", at.x + 20, at.y - 15, 1);
+    browser_mouse("Moved", at.x + 40, at.y - 30, 1);
+    browser_wait("playground.held.dragging && playground.held.force.length() > 10", WAIT_S);
+    browser_wait("playground.frames.signal(0, HIT) > 0", WAIT_S);
+    browser_mouse("Released", at.x + 40, at.y - 30, 0);
+    browser_wait("!playground.held", WAIT_S);
     ENSURE(browser_number("playground.stage.orbit.azimuth") == before);
-    act("hand('pointerdown', 0, -400), hand('pointermove', 30, -400), hand('pointerup', 30, -400)");
-    ENSURE(browser_number("playground.stage.orbit.azimuth") != before);
+    const spot beside = spot_of("corner()");
+    browser_mouse("Moved", beside.x, beside.y, 0);
+    browser_mouse("Pressed", beside.x, beside.y, 1);
+    browser_mouse("Moved", beside.x + 30, beside.y, 1);
+    browser_mouse("Released", beside.x + 30, beside.y, 0);
+    ENSURE_NEAR(browser_number("playground.stage.orbit.azimuth"), before - 0.18, 1e-6);
+    act("window.was = playground.stage.orbit.distance");
+    browser_mouse("Wheel", beside.x, beside.y, -200);
+    browser_wait("playground.stage.orbit.distance < 0.9 * was", WAIT_S);
 
     /* Pushes, settings, planner, two robots. */
     act("key('4')");
@@ -112,8 +153,79 @@ static void test_hands(void)
                  WAIT_S);
     ENSURE(browser_true("playground.actors[1].place.visible && "
                         "playground.actors[1].place.position.length() > 0.5"));
+    static const int SIZE[][2] = {{1280, 800}, {390, 844}};
+    for (int i = 0; i < 2; i++) {
+        browser_size(SIZE[i][0], SIZE[i][1]);
+        browser_wait("innerWidth === playground.stage.container.clientWidth || innerWidth > 980", WAIT_S);
+        browser_wait("inView(0) && inView(1)", WAIT_S);
+    }
     json_decref(browser_eval("document.querySelector('[data-posture=\"1\"]').click()"));
     browser_wait("playground.state.posture === 1 && " HEIGHT " < 0.3", WAIT_S);
+    close_page();
+}
+
+/* Fingers on a phone: tap, drag, turn, pinch. */
+static void test_fingers(void)
+{
+    open_page(true, 390, 844);
+    act("key(' '), key('r')");
+    browser_wait("playground.state.paused && playground.frames.to[STEP] === 0", WAIT_S);
+    const spot at = torso(), beside = spot_of("corner()");
+    browser_touch("Start", (const double[][2]){{at.x, at.y}}, 1);
+    browser_touch("End", NULL, 0);
+    browser_wait("/^punch 400 N/.test(playground.state.event)", WAIT_S);
+
+    act("key('r')");
+    browser_wait("playground.state.event === 'restart' && playground.frames.signal(0, HIT) === 0", WAIT_S);
+    browser_touch("Start", (const double[][2]){{at.x, at.y}}, 1);
+    browser_touch("Move", (const double[][2]){{at.x + 20, at.y - 10}}, 1);
+    browser_touch("Move", (const double[][2]){{at.x + 50, at.y - 20}}, 1);
+    browser_wait("playground.held.dragging && playground.frames.signal(0, HIT) > 0", WAIT_S);
+    browser_touch("End", NULL, 0);
+    browser_wait("!playground.held", WAIT_S);
+
+    act("window.azimuth = playground.stage.orbit.azimuth");
+    browser_touch("Start", (const double[][2]){{beside.x, beside.y}}, 1);
+    browser_touch("Move", (const double[][2]){{beside.x + 20, beside.y}}, 1);
+    browser_touch("Move", (const double[][2]){{beside.x + 60, beside.y}}, 1);
+    browser_touch("End", NULL, 0);
+    browser_wait("Math.abs(playground.stage.orbit.azimuth - azimuth) > 0.1", WAIT_S);
+
+    /* Two fingers mean the view even where the first one is on the robot. */
+    act("window.distance = playground.stage.orbit.distance, window.events = playground.state.events");
+    browser_touch("Start", (const double[][2]){{at.x, at.y}}, 1);
+    browser_touch("Start", (const double[][2]){{at.x, at.y}, {at.x + 40, at.y}}, 2);
+    browser_touch("Move", (const double[][2]){{at.x - 20, at.y}, {at.x + 60, at.y}}, 2);
+    browser_touch("Move", (const double[][2]){{at.x - 60, at.y}, {at.x + 100, at.y}}, 2);
+    browser_touch("End", NULL, 0);
+    browser_wait("playground.stage.orbit.distance < 0.6 * distance", WAIT_S);
+    ENSURE(browser_true("!playground.held && playground.state.events === events"));
+
+    const spot pad = spot_of("(box => [box.left + box.width / 2, box.top + box.height / 2])"
+                             "(byId('pad').children[3].getBoundingClientRect())");
+    browser_touch("Start", (const double[][2]){{pad.x, pad.y}}, 1);
+    browser_touch("End", NULL, 0);
+    browser_wait("playground.state.event === 'push 1.2 m/s to the left'", WAIT_S);
+    close_page();
+}
+
+/* What the sliders show is the scene's from the first moment that they are seen. */
+static void test_true_values(void)
+{
+    hrc_error err;
+    const play_order slippery = {.kind = PLAY_friction, .value = 0.25};
+    playhouse *house = playhouse_open(true);
+    ENSURE_OK(playground_order(house->scene, &slippery, &err));
+    show_page(640, 600);
+    ENSURE(
+        browser_true("byId('friction').value === '0.25' && byId('friction-value').textContent === '0.25'"));
+    ENSURE(browser_true("byId('strength').value === '1' && byId('payload').value === '0'"));
+    ENSURE(browser_true("getComputedStyle(byId('friction')).visibility === 'visible'"));
+    act("fetch('/').then(answer => answer.text()).then(text => window.body = /<body[^>]*>/.exec(text)[0])");
+    ENSURE(browser_true("/loading/.test(body) && !document.body.classList.contains('loading')"));
+    act("document.body.classList.add('loading')");
+    ENSURE(browser_true("['friction', 'payload', 'strength', 'play', 'seed'].every(id => "
+                        "getComputedStyle(byId(id)).visibility === 'hidden')"));
     close_page();
 }
 
@@ -198,6 +310,10 @@ static void test_line(void)
                  WAIT_S);
     json_decref(browser_eval("window.was = playground.frames.to"));
     browser_wait("playground.frames.to !== was", WAIT_S);
+    /* A machine that is too slow is told of, in words. */
+    act("window.slow = playground.frames.to.slice(), slow[PACE] = 0.5, slow[BUSY_MS] = 40");
+    act("playground.state.paused = false, Array.from({length: 70}, () => playground.showPace(playground.frames.to = slow)), 0");
+    ENSURE(browser_true("/cannot hold real time: it runs at 50 %/.test(byId('notices').textContent)"));
     json_decref(browser_eval("new Promise(ok => { window.other = new WebSocket('ws://' + "
                              "location.host + '/', 'heracles');"
                              "other.onmessage = m => { if (typeof m.data === 'string') "
@@ -207,5 +323,6 @@ static void test_line(void)
     close_page();
 }
 
-TEST_TABLE({"play_page.hands", test_hands}, {"play_page.motions_and_links", test_motions_and_links},
-           {"play_page.line", test_line})
+TEST_TABLE({"play_page.hands", test_hands}, {"play_page.fingers", test_fingers},
+           {"play_page.true_values", test_true_values},
+           {"play_page.motions_and_links", test_motions_and_links}, {"play_page.line", test_line})

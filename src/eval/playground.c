@@ -67,6 +67,7 @@ hrc_status playground_create(playground **out, const playground_means *means, in
     p->means = *means;
     p->scene = (play_scene){.robots = 1,
                             .planner = means->tracker && means->planner,
+                            .repeat = true, /* whoever comes later sees it move */
                             .friction = sim_nominal(means->physics).friction,
                             .strength = 1,
                             .seed = means->seed,
