@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "base/rot.h"
 #include "motion/ik.h"
+#include "motion/penta.h"
 #include "motion/quality.h"
 #include "puppet.h"
 #include "test.h"
@@ -492,9 +493,36 @@ static void test_commands(void)
     ENSURE(strstr(out, "s.svg"));
 }
 
-TEST_TABLE({"retarget.band", test_band_solve}, {"retarget.gradients", test_gradients},
-           {"retarget.known_cmu", test_known_cmu}, {"retarget.known_lafan1", test_known_lafan1},
-           {"retarget.walk", test_walk}, {"retarget.mirror", test_mirror},
-           {"retarget.limits_and_floor", test_limits_and_floor}, {"retarget.jump", test_jump_falls_freely},
-           {"retarget.errors", test_errors}, {"retarget.map_errors", test_map_errors},
-           {"retarget.real_clips", test_real_clips}, {"retarget.commands", test_commands})
+/* The smoothest path against its normal equations, solved plainly. */
+static void test_penta(void)
+{
+    enum { N = 12 };
+    double a[N][3], b[N], dense[N][N], right[N];
+    memset(dense, 0, sizeof dense);
+    for (int i = 0; i < N; i++) {
+        a[i][0] = 0.1, a[i][1] = a[i][2] = 0, b[i] = right[i] = 0.01 * i;
+        dense[i][i] = 0.1;
+    }
+    for (int i = 1; i + 1 < N; i++) {
+        const double row[3] = {-0.7, 1 + 0.1 * i, -0.6}, value = sin(i), weight = 1 + i % 3;
+        penta_add(a, b, i, row, value, weight);
+        for (int p = 0; p < 3; p++) {
+            right[i - 1 + p] += weight * row[p] * value;
+            for (int q = 0; q < 3; q++) dense[i - 1 + p][i - 1 + q] += weight * row[p] * row[q];
+        }
+    }
+    penta_solve(a, b, N);
+    for (int i = 0; i < N; i++) {
+        double sum = 0;
+        for (int k = 0; k < N; k++) sum += dense[i][k] * b[k];
+        ENSURE_NEAR(sum, right[i], 1e-9);
+    }
+}
+
+TEST_TABLE({"retarget.penta", test_penta}, {"retarget.band", test_band_solve},
+           {"retarget.gradients", test_gradients}, {"retarget.known_cmu", test_known_cmu},
+           {"retarget.known_lafan1", test_known_lafan1}, {"retarget.walk", test_walk},
+           {"retarget.mirror", test_mirror}, {"retarget.limits_and_floor", test_limits_and_floor},
+           {"retarget.jump", test_jump_falls_freely}, {"retarget.errors", test_errors},
+           {"retarget.map_errors", test_map_errors}, {"retarget.real_clips", test_real_clips},
+           {"retarget.commands", test_commands})

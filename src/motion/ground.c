@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "motion/penta.h"
 #include "motion/stats.h"
 #include "robot/capsules.h"
 
@@ -93,31 +94,6 @@ static void find_flights(ground *g, const heights *w, double scale, const human 
     }
 }
 
-/* Symmetric band of width two: a (n, 3) holds the diagonal and the two above it; b becomes the solution. */
-static void solve_pentadiagonal(double (*a)[3], double *b, int n)
-{
-    for (int i = 0; i < n; i++)
-        for (int k = 1; k <= 2 && i + k < n; k++) {
-            double f = a[i][k] / a[i][0];
-            for (int m = k; m <= 2; m++) a[i + k][m - k] -= f * a[i][m];
-            b[i + k] -= f * b[i];
-        }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = 1; k <= 2 && i + k < n; k++) b[i] -= a[i][k] * b[i + k];
-        b[i] /= a[i][0];
-    }
-}
-
-/* weight ((z[i-1] - 2 z[i] + z[i+1]) - second)^2 */
-static void add_second_difference(double (*a)[3], double *b, int i, double second, double weight)
-{
-    static const double D[3] = {1, -2, 1};
-    for (int p = 0; p < 3; p++) {
-        b[i - 1 + p] += weight * D[p] * second;
-        for (int q = p; q < 3; q++) a[i - 1 + p][q - p] += weight * D[p] * D[q];
-    }
-}
-
 /* A flight that the clip cuts off has support at one end only: at the other, the person's own height over it
  * (not scaled: the robot falls as fast) takes its place. */
 static void anchor_cut_flights(double (*a)[3], double *b, const ground *g, const human *h,
@@ -143,6 +119,7 @@ static double support_weight(const ground *g, int i, int n)
 /* w->z: heights that minimise  sum carried (z - level)^2 + stiff (z'' - wanted z'')^2. */
 static void solve_heights(heights *w, const ground *g, double scale, const human *h, double (*a)[3])
 {
+    static const double SECOND[3] = {1, -2, 1};
     double dt = 1 / h->fps, stiff = pow(2 * M_PI * FOLLOW_HZ * dt, -4);
     for (int i = 0; i < h->n; i++) {
         double weight = support_weight(g, i, h->n);
@@ -155,12 +132,12 @@ static void solve_heights(heights *w, const ground *g, double scale, const human
         double limbs = w->com[i - 1] - 2 * w->com[i] + w->com[i + 1];
         bool falls = g->airborne[i];
         bool edge = support_weight(g, i, h->n) < 1;
-        add_second_difference(a, w->z, i, falls ? -GRAVITY * dt * dt - limbs : person,
-                              stiff * (falls  ? FLIGHT_STIFF
-                                       : edge ? EDGE_STIFF
-                                              : 1));
+        penta_add(a, w->z, i, SECOND, falls ? -GRAVITY * dt * dt - limbs : person,
+                  stiff * (falls  ? FLIGHT_STIFF
+                           : edge ? EDGE_STIFF
+                                  : 1));
     }
-    solve_pentadiagonal(a, w->z, h->n);
+    penta_solve(a, w->z, h->n);
 }
 
 /* With a floor that is given: the person's height over it, up to the constant that the difference of soles

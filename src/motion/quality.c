@@ -5,6 +5,7 @@
 
 #include "base/rot.h"
 #include "motion/stats.h"
+#include "motion/support.h"
 
 #define PLANTED_M 0.02    /* sole lower than this */
 #define PLANTED_MPS 0.15  /* and slower than this up or down: a foot that strikes or lifts is faster */
@@ -12,6 +13,7 @@
 #define FLOATING_M 0.04   /* high enough that neither noise nor a soft landing explains it */
 #define FLIGHT_MIN_S 0.12 /* shorter phases do not determine a parabola */
 #define FLIGHT_MAX_S 1.0  /* a man jumps for 0.9 s at the most */
+#define OUTSIDE_M 0.10 /* turning limbs and noise of accelerations move the point by less in good walking */
 #define SELF_DEPTH_M 0.01 /* the capsules are fatter than the robot by about this */
 
 /* Of each frame, what the figures need of its kinematics. */
@@ -192,6 +194,36 @@ static void measure_floating(quality *q, const work *w)
     q->floating_share = (double)floating / w->c->n;
 }
 
+/* How far the floor's force would have to act from where it can; false in flight. */
+static bool support_gap(double *gap, const work *w, int i)
+{
+    double at[2], lever, qpos[HRC_NQ];
+    fk_pose pose;
+    capsule capsules[G1_GEOMS];
+    support_hull hull;
+    if (!support_point(at, &lever, w->com, w->c->n, i, support_half(w->c->fps), w->c->fps)) return false;
+    for (int k = 0; k < HRC_NQ; k++) qpos[k] = (double)clip_frame(w->c, i)[k];
+    fk(&pose, qpos);
+    capsules_place(capsules, &pose);
+    support_find(&hull, capsules);
+    *gap = support_nearest(&hull, at, NULL);
+    return true;
+}
+
+static void measure_support(quality *q, const work *w)
+{
+    int outside = 0, judged = 0, run = 0;
+    for (int i = 0; i < w->c->n; i++) {
+        double gap = 0;
+        judged += support_gap(&gap, w, i);
+        run = gap > OUTSIDE_M ? run + 1 : 0;
+        outside += run > 0;
+        if (run / w->c->fps > q->uncarried_s)
+            q->uncarried_s = run / w->c->fps, q->uncarried_first = i - run + 1, q->uncarried_last = i;
+    }
+    q->uncarried_share = judged ? (double)outside / judged : 0;
+}
+
 /* which: 0 for all pairs, 1 for those that collide in the simulator */
 static quality_self measure_self(const work *w, int which)
 {
@@ -240,7 +272,7 @@ hrc_status quality_measure(quality *q, const clip *c, hrc_error *err)
     measure_floor(q, &w);
     measure_flights(q, &w);
     measure_floating(q, &w);
-    quality_support_measure(q, c, w.com);
+    measure_support(q, &w);
     q->self_all = measure_self(&w, 0);
     q->self_simulated = measure_self(&w, 1);
     quality_jumps_measure(q, c, w.scratch);

@@ -92,12 +92,6 @@ hrc_status quality_measure(quality *q, const clip *c, hrc_error *err);
 /* The three kinds of jumps; off is scratch for c->n numbers. quality_measure calls it. */
 void quality_jumps_measure(quality *q, const clip *c, double *off);
 
-/* What carries the robot; com (c->n) is the path of its centre of mass. quality_measure calls it. */
-void quality_support_measure(quality *q, const clip *c, double (*com)[3]);
-
-/* How far a point of the floor is from the hull of what touches it, m; 0 inside, INFINITY if nothing does. */
-double support_gap(const capsule *c, const double at[2]);
-
 void quality_judge(quality *q); /* verdict and reasons from the figures; quality_measure calls it */
 
 #endif

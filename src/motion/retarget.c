@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/rot.h"
-#include "motion/refine.h"
+#include "motion/balance.h"
 
 #define RATE_HZ 50.0
 #define CUTOFF_HZ 8.0 /* motion of people is slower; what is faster in a capture is noise of the markers */
@@ -48,6 +48,8 @@ static hrc_status run(motion_problem *p, retarget_report *report, const bvh *b, 
     if (!p->qpos) return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", path, h.n);
     TRY(follow_targets(p, err));
     TRY(ground_find(&g, &t, p->qpos, &h, &c, &touching, o->floor, memory, err));
+    TRY(refine(p, memory, err));
+    TRY(balance_targets(&t, p, memory, err));
     TRY(refine(p, memory, err));
     report->leg_scale = t.leg_scale, report->arm_scale = t.arm_scale, report->torso_scale = t.torso_scale;
     report->plants = c.nplants, report->flights = g.nflights;
