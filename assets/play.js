@@ -480,11 +480,11 @@ class Play {
         if (!this.frames.to) return false;
         this.placeActors();
         for (let i = 0; i < this.frames.robots; i++) this.drawActor(this.actors[i], i);
-        if (this.shown.follow) this.lookAtRobots(elapsed);
+        this.viewMoves = this.shown.follow && this.lookAtRobots(elapsed);
         this.drawLabels();
         this.drawHand();
         this.count();
-        return performance.now() - this.frames.arrived < 400;
+        return this.viewMoves || performance.now() - this.frames.arrived < 400;
     }
 
     drawActor(actor, i) {
@@ -505,6 +505,7 @@ class Play {
         });
     }
 
+    /* A part of the way to where the view should be; false: it is there. */
     lookAtRobots(elapsed) {
         const target = new THREE.Vector3();
         for (let i = 0; i < this.frames.robots; i++) {
@@ -516,10 +517,10 @@ class Play {
         const far = target.distanceTo(this.centre) > 2, orbit = this.stage.orbit;
         this.centre.lerp(target, far ? 1 : Math.min(1, 4 * elapsed));
         orbit.target.copy(this.centre);
-        if (this.ownDistance) return;
-        const distance = this.fittingDistance();
+        const distance = this.ownDistance ? orbit.distance : this.fittingDistance();
         orbit.distance = this.near ? orbit.distance + Math.min(1, 4 * elapsed) * (distance - orbit.distance) : distance;
         this.near = true;
+        return target.distanceTo(this.centre) > 0.002 || Math.abs(distance - orbit.distance) > 0.002;
     }
 
     /* So far away that all robots are in view, arms and all, between the panels. */

@@ -40,8 +40,10 @@ static spot spot_of(const char *script)
     return s;
 }
 
+/* While it pauses. */
 static spot torso(void)
 {
+    browser_wait("(playground.draw(0), !playground.viewMoves)", WAIT_S);
     return spot_of("places(0, 0.1)[15]");
 }
 
@@ -120,7 +122,8 @@ static void test_hands(void)
     browser_mouse("Pressed", at.x, at.y, 1);
     browser_mouse("Moved", at.x + 20, at.y - 15, 1);
     browser_mouse("Moved", at.x + 40, at.y - 30, 1);
-    browser_wait("playground.held.dragging && playground.held.force.length() > 10", WAIT_S);
+    browser_wait("playground.held && playground.held.dragging && playground.held.force.length() > 10",
+                 WAIT_S);
     browser_wait("playground.frames.signal(0, HIT) > 0", WAIT_S);
     browser_mouse("Released", at.x + 40, at.y - 30, 0);
     browser_wait("!playground.held", WAIT_S);
@@ -170,17 +173,19 @@ static void test_fingers(void)
     open_page(true, 390, 844);
     act("key(' '), key('r')");
     browser_wait("playground.state.paused && playground.frames.to[STEP] === 0", WAIT_S);
-    const spot at = torso(), beside = spot_of("corner()");
+    spot at = torso(), beside = spot_of("corner()");
     browser_touch("Start", (const double[][2]){{at.x, at.y}}, 1);
     browser_touch("End", NULL, 0);
     browser_wait("/^punch 400 N/.test(playground.state.event)", WAIT_S);
 
     act("key('r')");
     browser_wait("playground.state.event === 'restart' && playground.frames.signal(0, HIT) === 0", WAIT_S);
+    at = torso();
     browser_touch("Start", (const double[][2]){{at.x, at.y}}, 1);
     browser_touch("Move", (const double[][2]){{at.x + 20, at.y - 10}}, 1);
     browser_touch("Move", (const double[][2]){{at.x + 50, at.y - 20}}, 1);
-    browser_wait("playground.held.dragging && playground.frames.signal(0, HIT) > 0", WAIT_S);
+    browser_wait("playground.held && playground.held.dragging && playground.frames.signal(0, HIT) > 0",
+                 WAIT_S);
     browser_touch("End", NULL, 0);
     browser_wait("!playground.held", WAIT_S);
 
@@ -192,6 +197,7 @@ static void test_fingers(void)
     browser_wait("Math.abs(playground.stage.orbit.azimuth - azimuth) > 0.1", WAIT_S);
 
     /* Two fingers mean the view even where the first one is on the robot. */
+    at = torso();
     act("window.distance = playground.stage.orbit.distance, window.events = playground.state.events");
     browser_touch("Start", (const double[][2]){{at.x, at.y}}, 1);
     browser_touch("Start", (const double[][2]){{at.x, at.y}, {at.x + 40, at.y}}, 2);
