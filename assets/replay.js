@@ -106,7 +106,7 @@ class Plans {
         const spans = [];
         for (let i = 0; i < this.n; i++) {
             const s = this.signals.subarray(SIGNALS * i, SIGNALS * (i + 1));
-            const kind = s[REFUSED] ? 'refused' : s[PLANNED] && s[REWRITE] > REWRITTEN ? 'rewritten' : null;
+            const kind = s[REFUSED] ? 'refused' : s[REWRITE] > REWRITTEN ? 'rewritten' : null;
             const last = spans[spans.length - 1];
             if (!kind) continue;
             if (last && last.kind === kind && last.to >= (i - 5) / this.fps) last.to = (i + 1) / this.fps;

@@ -291,7 +291,7 @@ static void describe(hrc_controller *c, const float qpos[HRC_NQ])
     follow_frame(&c->reference, 0, &r->reference);
     r->gap_rad = joint_distance(qpos, r->reference.qpos);
     r->rewrite_rad = 0;
-    for (int i = 0; i < HRC_WINDOW && r->planned; i++) {
+    for (int i = 0; i < HRC_WINDOW && (r->planned || r->recovering); i++) {
         hrc_frame ahead;
         follow_frame(&c->reference, lead + i, &ahead);
         r->rewrite_rad += joint_distance(r->window[i].qpos, ahead.qpos) / HRC_WINDOW;
