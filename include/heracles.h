@@ -190,10 +190,14 @@ typedef struct {
                        where the robot is, so only its later part calls for a change. 5 */
     double leash_m; /* a reference that gets farther away on the floor is pulled along; 0: never. 0.5 */
     double wait_s;  /* longest wait for HRC_WAIT: 5 */
-    int when_lost; /* plan only from when the robot is far off the reference until it is back; 0: always. 1 */
-    int recover;   /* with the planner: lead a fallen robot along the recorded ways up that its file has: 1 */
-    int apart;     /* plans are made elsewhere, see hrc_plan_wanted: 0 */
+    int when_lost;  /* HRC_WHEN_LOST, HRC_WHEN_FALLEN; 0: always. HRC_WHEN_FALLEN */
+    int recover; /* with the planner: lead a fallen robot along the recorded ways up that its file has: 1 */
+    int apart;   /* plans are made elsewhere, see hrc_plan_wanted: 0 */
 } hrc_options;
+
+/* When the planner acts, beside always: from when the robot is far off the reference until it is back; that
+ * only while it is led up from the ground or waited for. */
+enum { HRC_WHEN_LOST = 1, HRC_WHEN_FALLEN = 2 };
 
 /* How a motion begins. */
 enum {

@@ -79,7 +79,7 @@ static void test_page(void)
 {
     if (test_shell(NULL, 0, "command -v chromium") != 0) SKIP("chromium is not installed");
     make_models();
-    ENSURE(shell(RUN "--hold 0 --quiet") == 0);
+    ENSURE(shell(RUN "--hold 0 --quiet --control.plan=when-lost") == 0);
     ENSURE(shell("cat >> $T/run.html <<'END'\n<script>replay.advance(0);\n"
                  "document.title = [replay.keyframes.filter(x => x.robot.root.visible).length,\n"
                  "document.querySelectorAll('.timeline-span').length > 0,\n"

@@ -244,7 +244,7 @@ static void test_when_lost(void)
     hrc_error err;
     hrc_target target;
     hrc_options o = hrc_defaults();
-    o.when_lost = 1;
+    o.when_lost = HRC_WHEN_LOST;
     scene_open(&s, true, &o);
     const hrc_report *r = hrc_controller_report(s.c);
     const double lower[] = {0, 0.15, 0.3, 0.15, 0.05, 0.15}; /* m below the reference */
@@ -257,6 +257,17 @@ static void test_when_lost(void)
         ENSURE(r->planned == plans[step / 2]);
     }
     ENSURE(r->plans == 2);
+    scene_close(&s);
+    o.when_lost = HRC_WHEN_FALLEN; /* far off is not enough for that */
+    scene_open(&s, true, &o);
+    r = hrc_controller_report(s.c);
+    ENSURE_OK(hrc_follow(s.c, &s.m, 0, 0, &err));
+    for (int step = 0; step < 6; step++) {
+        hrc_state state = at_frame(&s, step);
+        state.qpos[2] -= 0.3;
+        ENSURE_OK(hrc_control(s.c, &state, &target, &err));
+        ENSURE(!r->planned && r->plans == 0);
+    }
     scene_close(&s);
 }
 

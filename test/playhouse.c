@@ -34,7 +34,9 @@ playhouse *playhouse_open(bool models)
 {
     static const char *const FILES[] = {"motions/wave.safetensors", "motions/floor.safetensors"};
     hrc_error err;
-    const config cfg = config_default();
+    static config cfg;
+    cfg = config_default();
+    strcpy(cfg.control_plan, "when-lost"); /* the small planner knows no way up */
     playhouse_close();
     if (models) {
         small_tracker("t.safetensors", "reference");
@@ -47,7 +49,7 @@ playhouse *playhouse_open(bool models)
     ENSURE_OK(sim_create(&house.physics, &cfg, house.threads, &err));
     ENSURE_OK(recorder_create(&house.record, &err));
     const playground_means means = {
-        house.tracker, house.planner, house.physics, house.threads, &house.motions, house.record, 7};
+        house.tracker, house.planner, house.physics, house.threads, &house.motions, house.record, 7, &cfg};
     ENSURE_OK(playground_create(&house.scene, &means, 0, &err));
     return &house;
 }

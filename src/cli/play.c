@@ -47,7 +47,8 @@ static hrc_status set_the_scene(const args *a, show *s, hrc_error *err)
                                     .threads = s->threads,
                                     .motions = &s->motions,
                                     .record = s->record,
-                                    .seed = a->seed};
+                                    .seed = a->seed,
+                                    .cfg = &a->cfg};
     return playground_create(&s->scene, &means, first < 0 ? 0 : first, err);
 }
 

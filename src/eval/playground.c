@@ -7,6 +7,7 @@
 #include "base/rot.h"
 #include "eval/posture.h"
 #include "track/follow.h"
+#include "track/library.h"
 
 #define PUNCH_S 0.08
 #define DRAG_S 0.12
@@ -35,8 +36,7 @@ struct playground {
 static hrc_status create_mind(mind *m, const playground_means *means, bool planner, uint64_t seed,
                               hrc_error *err)
 {
-    hrc_options options = hrc_defaults();
-    options.plan.seed = seed;
+    const hrc_options options = control_options(means->cfg, seed);
     if (!means->tracker) return HRC_OK;
     return hrc_controller_create(&m->control, means->tracker, planner ? means->planner : NULL, &options, err);
 }

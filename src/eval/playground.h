@@ -20,7 +20,8 @@ typedef struct {
     const catalog *motions;
     recorder *record;
     uint64_t seed;
-} playground_means; /* all borrowed */
+    const config *cfg; /* of the closed loop, [control] */
+} playground_means;    /* all borrowed */
 
 typedef struct {
     sim_world world;

@@ -36,7 +36,7 @@ hrc_options hrc_defaults(void)
                          .ahead = 5,
                          .leash_m = 0.5,
                          .wait_s = 5,
-                         .when_lost = 1,
+                         .when_lost = HRC_WHEN_FALLEN,
                          .recover = 1};
 }
 
@@ -53,7 +53,9 @@ hrc_options control_options(const config *cfg, uint64_t seed)
                          .ahead = cfg->control_ahead,
                          .leash_m = cfg->control_leash,
                          .wait_s = cfg->control_wait,
-                         .when_lost = !strcmp(cfg->control_plan, "when-lost"),
+                         .when_lost = !strcmp(cfg->control_plan, "when-lost")     ? HRC_WHEN_LOST
+                                      : !strcmp(cfg->control_plan, "when-fallen") ? HRC_WHEN_FALLEN
+                                                                                  : 0,
                          .recover = !strcmp(cfg->control_recover, "on")};
 }
 
@@ -201,12 +203,14 @@ static void settle_reference(hrc_controller *c, const float qpos[HRC_NQ])
     if (c->options.leash_m > 0) follow_leash(f, qpos, (float)c->options.leash_m);
 }
 
-/* Whose turn it is: the planner's always, or from when the robot is lost until it is back. */
+/* Whose turn it is: the planner's always, or from when the robot is lost until it is back; when_lost may
+ * leave that to ways up and ways to the next motion. */
 static bool planners_turn(hrc_controller *c, const float qpos[HRC_NQ])
 {
     if (!c->use_planner || !c->options.when_lost) return c->use_planner;
-    const bool before = c->lost;
-    c->lost = before ? !follow_reached(guide(c), qpos) : follow_lost(guide(c), qpos);
+    const bool before = c->lost,
+               may = c->options.when_lost != HRC_WHEN_FALLEN || c->up.active || c->reference.waiting;
+    c->lost = may && (before ? !follow_reached(guide(c), qpos) : follow_lost(guide(c), qpos));
     if (c->lost != before) drop_plan(c);
     return c->lost;
 }
