@@ -11,6 +11,7 @@
 
 #include "deploy/reflight.h"
 #include "deploy/simbot.h"
+#include "eval/rollout.h"
 #include "motion/clip.h"
 #include "shell.h"
 #include "small.h"
@@ -196,6 +197,94 @@ static void test_lockstep(void)
     check_view();
 }
 
+/* ---- The shipped tracker ---- */
+
+#define LANDED 200 /* frame of the motion by which the robot that was let down stands on its own */
+
+typedef struct {
+    double sum;
+    int n;
+} mean;
+
+static hrc_status add_gap(void *ctx, const mcap_message *m, hrc_error *err)
+{
+    mean *gap = ctx;
+    brain_output out;
+    (void)err;
+    if (m->topic_size != 6 || memcmp(m->topic, "target", 6)) return HRC_OK;
+    memcpy(&out, m->data, sizeof out);
+    if (out.frame < LANDED || out.target.flags & TARGET_ENDED) return HRC_OK;
+    gap->sum += (double)out.gap_rad;
+    gap->n++;
+    return HRC_OK;
+}
+
+/* Joints against the reference, rad, on the floor at the end of two processes over DDS in lockstep. The robot
+ * hangs until band_s. NAN: it did not come to the motion's end. */
+static double gap_over_dds(double band_s, int latency_ms)
+{
+    char line[1000];
+    hrc_error err;
+    file_view bytes;
+    bool cut;
+    mean gap = {0};
+    snprintf(
+        line, sizeof line,
+        "$HERACLES robot-sim --net lo --domain %d --lockstep --band %g --noise 0 --latency %d --seconds 80 --quiet "
+        "> $T/sim.txt &\n"
+        "timeout 80 $HERACLES deploy --net lo --domain %d --motion motions/wave.safetensors --planner off --arm "
+        "--auto --lockstep --patience 50 --ramp 0.5 --hold 0.2 --damp 0.1 --quiet --record $T/floor.mcap; code=$?\n"
+        "wait; exit $code",
+        domain(), band_s, latency_ms, domain());
+    if (shell(line) != 0) return NAN;
+    ENSURE_OK(file_map(test_path("floor.mcap"), &bytes, &err));
+    ENSURE_OK(mcap_read("floor.mcap", bytes, &(mcap_reader){.ctx = &gap, .message = add_gap}, &cut, &err));
+    file_unmap(&bytes);
+    ENSURE(gap.n > 150);
+    return gap.sum / gap.n;
+}
+
+static double gap_in_process(void)
+{
+    hrc_error err;
+    rollout r;
+    double sum = 0;
+    ENSURE(shell("$HERACLES run motions/wave.safetensors --planner off --record $T/floor.safetensors "
+                 "-o $T/floor.html --quiet") == 0);
+    ENSURE_OK(rollout_load(&r, test_path("floor.safetensors"), &err));
+    const int last = 400;
+    ENSURE(r.n > last);
+    for (int i = LANDED; i < last; i++) {
+        double square = 0;
+        for (int k = 7; k < HRC_NQ; k++) {
+            const double off = (double)(r.qpos[i * HRC_NQ + k] - r.ref[i * HRC_NQ + k]);
+            square += off * off;
+        }
+        sum += sqrt(square);
+    }
+    rollout_free(&r);
+    return sum / (last - LANDED);
+}
+
+/* What the tracker reaches behind supervisor, gate and network is what it reaches in `heracles run`, but for
+ * what a tick of latency more or less changes. How the robot lands is not the question: several heights are
+ * tried. */
+static void test_like_run(void)
+{
+    static const double BAND_S[] = {1.5, 1, 2, 4};
+    if (access("models/tracker.safetensors", R_OK)) SKIP("no tracker is shipped");
+    const double alone = gap_in_process();
+    if (alone > 1) SKIP("the shipped tracker does not stand");
+    double here = NAN, noise = 0;
+    for (int i = 0; i < 4 && isnan(here); i++) {
+        here = gap_over_dds(BAND_S[i], 0);
+        for (int ticks = 1; ticks <= 2 && !isnan(here); ticks++)
+            noise = fmax(noise, fabs(gap_over_dds(BAND_S[i], ticks * ROBOT_TICK_MS) - here));
+    }
+    printf("(%.4f rad over DDS, %.4f in process; ticks of latency change %.4f) ", here, alone, noise);
+    ENSURE(fabs(here - alone) <= noise + 0.1 * alone);
+}
+
 /* What a recording is checked for: other models are refused, a changed command is found, a cut file is still
  * read. */
 static void test_replay_refuses(void)
@@ -353,6 +442,6 @@ static void test_frozen_policy(void)
 }
 
 TEST_TABLE({"deploy.lockstep", test_lockstep}, {"deploy.replay_refuses", test_replay_refuses},
-           {"deploy.refusals", test_refusals}, {"deploy.dry_run", test_dry_run},
-           {"deploy.robot_killed", test_robot_killed}, {"deploy.controller_killed", test_controller_killed},
-           {"deploy.frozen_policy", test_frozen_policy})
+           {"deploy.like_run", test_like_run}, {"deploy.refusals", test_refusals},
+           {"deploy.dry_run", test_dry_run}, {"deploy.robot_killed", test_robot_killed},
+           {"deploy.controller_killed", test_controller_killed}, {"deploy.frozen_policy", test_frozen_policy})

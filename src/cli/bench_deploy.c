@@ -16,6 +16,7 @@
 typedef struct {
     wire_address at;
     double seconds;
+    config cfg;
     models nets;
     brain *b;
     deploy *run;
@@ -50,9 +51,11 @@ static hrc_status prepare(const args *a, bench *b, hrc_error *err)
 {
     TRY(start_robot(a, b, err));
     TRY(deploy_models(a, &b->nets, err));
+    b->cfg = a->cfg;
+    snprintf(b->cfg.control_plan, sizeof b->cfg.control_plan, "always"); /* every 40 ms, lost or not */
     brain_setup setup = {
         b->nets.tracker, b->nets.planner, b->nets.tracker_path, b->nets.planner_path, arg(a, "motion"),
-        &a->cfg,         a->seed};
+        &b->cfg,         a->seed};
     TRY(brain_create(&b->b, &setup, err));
     deploy_options o = {.at = b->at,
                         .armed = true,
