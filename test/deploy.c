@@ -342,6 +342,18 @@ static void test_refusals(void)
     ENSURE(shell(line) == 2 && says("--arm"));
     snprintf(line, sizeof line, "%s --planner off --net eth0 --domain 0 --auto", base);
     ENSURE(shell(line) == 2 && says("operator"));
+    /* another tracker or motion than was rehearsed */
+    if (!access(test_path("run.mcap"), R_OK)) {
+        snprintf(line, sizeof line,
+                 "%s --planner off --net lo --domain %d --rehearsed $T/run.mcap --patience 0.2", base,
+                 domain());
+        ENSURE(shell(line) == 1 && says("run.mcap: was recorded with a planner of hash"));
+        snprintf(
+            line, sizeof line,
+            "%s --planner $T/p35.safetensors --net lo --domain %d --rehearsed $T/run.mcap --patience 0.2",
+            base, domain());
+        ENSURE(shell(line) == 1 && says("no state"));
+    }
     /* another robot than the gains are for */
     ENSURE(both("", "--arm --machine 6 --record off") == 1 && says("mode_machine is 5, expected 6"));
 }

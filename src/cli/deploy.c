@@ -102,6 +102,17 @@ static hrc_status open_recording(session *s, const brain_setup *setup, hrc_error
     return status;
 }
 
+/* What was rehearsed is what is run: tracker, planner and motion by their hashes. */
+static hrc_status check_rehearsal(const session *s, hrc_error *err)
+{
+    reflight *r;
+    if (!arg(s->a, "rehearsed")) return HRC_OK;
+    TRY(reflight_load(&r, arg(s->a, "rehearsed"), err));
+    hrc_status status = reflight_same_files(r, s->b, err);
+    reflight_free(r);
+    return status;
+}
+
 static hrc_status start(session *s, hrc_error *err)
 {
     const args *a = s->a;
@@ -114,6 +125,7 @@ static hrc_status start(session *s, hrc_error *err)
                          .cfg = &a->cfg,
                          .seed = a->seed};
     TRY(brain_create(&s->b, &setup, err));
+    TRY(check_rehearsal(s, err));
     TRY(open_recording(s, &setup, err));
     cli_note(a, "waiting for a robot on %s, domain %d", s->options.at.net, s->options.at.domain);
     TRY(deploy_open(&s->run, s->b, &s->options, err));
@@ -322,6 +334,7 @@ static const option OPTIONS[] = {
     {"motion", "FILE", NULL, "the motion to follow: CSV, NPZ, safetensors, CORPUS#CLIP"},
     OPTION_TRACKER,
     OPTION_BLIND_PLANNER("on"),
+    {"rehearsed", "FILE", NULL, "refuse unless models and motion are, by hash, those of this recording"},
     {"arm", NULL, NULL, "send commands; without it everything but that happens"},
     {"ramp", "S", "3", "duration of the ramp to the first pose"},
     {"blend", "S", "0.5", "the policy is blended in over this time"},

@@ -213,6 +213,13 @@ static hrc_status check_hash(const reflight *r, const brain *b, int which, const
                 then ? then : "(none)", here);
 }
 
+hrc_status reflight_same_files(const reflight *r, const brain *b, hrc_error *err)
+{
+    TRY(check_hash(r, b, 0, "tracker_hash", "tracker", err));
+    TRY(check_hash(r, b, 1, "planner_hash", "planner", err));
+    return check_hash(r, b, 2, "motion_hash", "motion", err);
+}
+
 /* ---- Again ---- */
 
 /* States are numbered without gaps and recorded in that order. */
@@ -323,9 +330,7 @@ hrc_status reflight_run(reflight *r, brain *b, const pilot_plan *course, refligh
                              .cut = r->cut,
                              .joint_rad = mean_gap(r),
                              .first = -1};
-    TRY(check_hash(r, b, 0, "tracker_hash", "tracker", err));
-    TRY(check_hash(r, b, 1, "planner_hash", "planner", err));
-    TRY(check_hash(r, b, 2, "motion_hash", "motion", err));
+    TRY(reflight_same_files(r, b, err));
     if (out->ticks > 1)
         out->seconds = 1e-9 * (double)(((const record_tick *)at(r, RECORD_TICK, out->ticks - 1))->now_ns -
                                        ((const record_tick *)at(r, RECORD_TICK, 0))->now_ns);

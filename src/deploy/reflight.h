@@ -27,7 +27,10 @@ typedef struct {
 /* The settings the pilot flew with, from the notes. */
 hrc_status reflight_course(const reflight *r, config *cfg, pilot_plan *out, hrc_error *err);
 
-/* The brain must be of the files whose hashes the notes name (checked). */
+/* The brain is of the files whose hashes the notes name. */
+hrc_status reflight_same_files(const reflight *r, const brain *b, hrc_error *err);
+
+/* The brain must be of the same files (checked). */
 hrc_status reflight_run(reflight *r, brain *b, const pilot_plan *course, reflight_result *out,
                         hrc_error *err);
 
