@@ -567,7 +567,7 @@ class Play {
         c.since = now;
         const asked = this.state && !this.state.paused && this.state.speed >= 0.5 && !document.hidden;
         c.slow = asked && c.fps < 24 && now - c.begun > 5000 ? c.slow + 1 : 0; /* the first seconds compile and load */
-        if (c.slow < 3 || this.stage.sharpness < 0.6) return;
+        if (c.slow < 3 || this.stage.sharpness < 0.5) return;
         this.stage.sharpness = Math.min(1, window.devicePixelRatio || 1, this.stage.sharpness) * 0.75;
         this.stage.resize();
         c.slow = 0;

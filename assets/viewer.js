@@ -22,7 +22,11 @@ function blendPose(out, from, a, to, b, u) {
     return out;
 }
 
-/* ---- Shapes. Half sizes as in the robot's table; capsules and cylinders lie along z. ---- */
+/* ---- Shapes. Half sizes as in the robot's table; capsules and cylinders lie along z. ----
+ * `fine`: segments around and, from pole to pole, of a round end; where pictures are drawn in software every triangle
+ * counts, most of all those of ghosts, which come in threes. */
+
+const FINE = {full: {around: 32, round: 20}, light: {around: 7, round: 4}, ghost: {around: 5, round: 3}};
 
 /* Turn a profile about z. Each strip is a list of [radius, z, normal radius, normal z]; strips do not share
  * vertices, so that edges between them stay sharp. */
@@ -51,8 +55,9 @@ function revolve(strips, around) {
 }
 
 /* A cylinder whose rims are chamfered, as machined housings are. */
-function cylinderGeometry(r, h) {
-    if (Stage.light) return revolve([[[0, -h, 0, -1], [r, -h, 0, -1]], [[r, -h, 1, 0], [r, h, 1, 0]], [[r, h, 0, 1], [0, h, 0, 1]]], 8);
+function cylinderGeometry(r, h, fine) {
+    if (fine !== FINE.full)
+        return revolve([[[0, -h, 0, -1], [r, -h, 0, -1]], [[r, -h, 1, 0], [r, h, 1, 0]], [[r, h, 0, 1], [0, h, 0, 1]]], fine.around);
     const c = Math.min(0.004, 0.3 * r, 0.5 * h), d = Math.SQRT1_2;
     return revolve([
         [[0, -h, 0, -1], [r - c, -h, 0, -1]],
@@ -60,21 +65,21 @@ function cylinderGeometry(r, h) {
         [[r, c - h, 1, 0], [r, h - c, 1, 0]],
         [[r, h - c, d, d], [r - c, h, d, d]],
         [[r - c, h, 0, 1], [0, h, 0, 1]],
-    ], 36);
+    ], fine.around);
 }
 
-function capsuleGeometry(r, h) {
-    const strip = [], steps = Stage.light ? 2 : 10;
+function capsuleGeometry(r, h, fine) {
+    const strip = [], steps = Math.floor(fine.round / 2);
     for (let i = 0; i <= 2 * steps + 1; i++) {
         const lower = i <= steps, angle = Math.PI / 2 * ((lower ? i : i - 1) / steps - 1);
         strip.push([r * Math.cos(angle), (lower ? -h : h) + r * Math.sin(angle), Math.cos(angle), Math.sin(angle)]);
     }
-    return revolve([strip], Stage.light ? 8 : 28);
+    return revolve([strip], fine.around);
 }
 
 /* A box with rounded edges: five cells a side, the outer ones bent onto the rounding. */
-function boxGeometry(half) {
-    if (Stage.light) return new THREE.BoxBufferGeometry(2 * half[0], 2 * half[1], 2 * half[2]).deleteAttribute('uv');
+function boxGeometry(half, fine) {
+    if (fine !== FINE.full) return new THREE.BoxBufferGeometry(2 * half[0], 2 * half[1], 2 * half[2]).deleteAttribute('uv');
     const geometry = new THREE.BoxBufferGeometry(2, 2, 2, 5, 5, 5);
     const position = geometry.attributes.position.array, normal = geometry.attributes.normal.array;
     const r = Math.min(0.016, 0.45 * Math.min(half[0], half[1], half[2]));
@@ -95,18 +100,18 @@ function boxGeometry(half) {
     return geometry;
 }
 
-function ellipsoidGeometry(half) {
-    const geometry = new THREE.SphereBufferGeometry(1, Stage.light ? 8 : 32, Stage.light ? 6 : 20);
+function ellipsoidGeometry(half, fine) {
+    const geometry = new THREE.SphereBufferGeometry(1, fine.around, fine.round);
     geometry.deleteAttribute('uv');
     return geometry.applyMatrix(new THREE.Matrix4().makeScale(half[0], half[1], half[2]));
 }
 
-function visualGeometry(visual) {
+function visualGeometry(visual, fine) {
     const [a, b] = visual.size;
-    const geometry = visual.shape === 'box' ? boxGeometry(visual.size)
-        : visual.shape === 'capsule' ? capsuleGeometry(a, b)
-        : visual.shape === 'cylinder' ? cylinderGeometry(a, b)
-        : ellipsoidGeometry(visual.size);
+    const geometry = visual.shape === 'box' ? boxGeometry(visual.size, fine)
+        : visual.shape === 'capsule' ? capsuleGeometry(a, b, fine)
+        : visual.shape === 'cylinder' ? cylinderGeometry(a, b, fine)
+        : ellipsoidGeometry(visual.size, fine);
     const turn = new THREE.Quaternion().setFromEuler(new THREE.Euler(...visual.euler, 'XYZ'));
     return geometry.applyMatrix(new THREE.Matrix4().compose(
         new THREE.Vector3(...visual.pos), turn, new THREE.Vector3(1, 1, 1)));
@@ -161,6 +166,7 @@ class Robot {
     /* Merged geometries by link and colour, made once for each description; light ghosts do without details. */
     static parts(description, ghost) {
         const coarse = ghost && Stage.light, name = coarse ? 'coarse' : 'parts';
+        const fine = coarse ? FINE.ghost : Stage.light ? FINE.light : FINE.full;
         if (!description[name]) {
             const groups = new Map();
             for (const visual of description.visuals) {
@@ -172,7 +178,7 @@ class Robot {
             description[name] = [...groups.values()].map(visuals => ({
                 link: visuals[0].link,
                 colour: visuals[0].colour,
-                geometry: mergeGeometries(visuals.map(visualGeometry)),
+                geometry: mergeGeometries(visuals.map(visual => visualGeometry(visual, fine))),
             }));
         }
         return description[name];
@@ -343,7 +349,7 @@ class Stage {
         this.frame = null;
         this.pending = false;
         this.last = null;
-        this.sharpness = Stage.light ? 1 : 2; /* pixels of the picture per pixel of the page, at most */
+        this.sharpness = Stage.light ? 0.75 : 2; /* pixels of the picture per pixel of the page, at most */
         this.addWorld();
         new ResizeObserver(() => this.resize()).observe(container);
         this.resize();
@@ -398,7 +404,7 @@ class Stage {
     /* In software a floor costs more than all else together. There it is what the picture is cleared with, below the
      * horizon, and lines a metre apart that move with the view. */
     lines() {
-        const reach = 16, piece = 2, ends = []; /* in pieces: lines from behind the camera get lost */
+        const reach = 12, piece = 2, ends = []; /* in pieces: lines from behind the camera get lost */
         for (let k = -reach; k <= reach; k++)
             for (let a = -reach; a < reach; a += piece) ends.push(k, a, 0, k, a + piece, 0, a, k, 0, a + piece, k, 0);
         const geometry = new THREE.BufferGeometry();

@@ -356,7 +356,7 @@ const command CMD_DEPLOY = {
     .operands = "",
     .summary = "the trained controller on a G1 over DDS; a dry run unless --arm",
     .details =
-        "Exit code 3: the safety gate ended the run. docs/deploy.md has the steps of a first day on a robot.",
+        "Exit code 3: the safety gate ended the run. docs/robot.md has the steps of a first day on a robot.",
     .example = "heracles deploy --net lo --domain 1 --motion motions/wave.safetensors --arm --auto",
     .options = OPTIONS,
     .run = run_deploy,
