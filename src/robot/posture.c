@@ -7,6 +7,7 @@
 
 #define TILT 3.0f     /* of the squared distance of the up vectors */
 #define HEIGHT_M 0.2f /* as much as that counts 1 */
+#define RESTS 0.12f   /* about 0.17 rad in every joint */
 #define JOINTS 0.14f  /* of the sum of squared angles */
 
 posture posture_of(const float qpos[HRC_NQ])
@@ -29,6 +30,11 @@ float posture_distance(const posture *a, const posture *b)
     for (int k = 0; k < 3; k++) tilt += (a->up[k] - b->up[k]) * (a->up[k] - b->up[k]);
     for (int j = 0; j < HRC_JOINTS; j++) joints += (a->q[j] - b->q[j]) * (a->q[j] - b->q[j]);
     return TILT * tilt + height * height + JOINTS * joints;
+}
+
+bool posture_rests(const posture *now, const posture *later)
+{
+    return posture_distance(now, later) < RESTS;
 }
 
 /* |<to, turn from>| is largest where the rest of to from^-1 beside a turn about z is smallest: the z and w of

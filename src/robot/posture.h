@@ -9,6 +9,7 @@
 
 #define POSTURE_DOWN_M 0.40f  /* a pelvis under this is on the ground, or nearly */
 #define POSTURE_STAND_M 0.62f /* over this it stands */
+#define POSTURE_HURRY 0.15f   /* distance that a second less on the ground is worth */
 
 typedef struct {
     float up[3];  /* the world's up in the frame of the pelvis */
@@ -21,6 +22,9 @@ bool posture_down(const posture *p);
 
 /* 0 for equal ones; about 1 for half a radian in every joint, 3 for 60 degrees of tilt. */
 float posture_distance(const posture *a, const posture *b);
+
+/* Somebody who lies like this now and so a second later only rests: no moment to begin getting up from. */
+bool posture_rests(const posture *now, const posture *later);
 
 /* The turn about the vertical after which `from` is as near to `to` as such a turn can bring it. Yaw angles
  * would not do: those of somebody who lies jump. */

@@ -6,16 +6,25 @@
 #include "base/rot.h"
 
 #define EVERY 4       /* frames between moments */
+#define LATER 50      /* frames: a second */
 #define WITHIN 600    /* frames: getting up begins no later than this */
 #define REST_LEAST 20 /* control steps until a robot that fails lies on the ground, and a while there */
 #define REST_MOST 60
 #define SPREAD 0.5 /* distances are drawn up to this much longer: not always the same moment */
 
-static bool rises(const ref_clip *c, int frame)
+/* Frames until it stands; -1 when it does not. */
+static int rises_in(const ref_clip *c, int frame)
 {
     for (int i = frame; i < c->n && i < frame + WITHIN; i++)
-        if (c->frames[i].qpos[2] > POSTURE_STAND_M) return true;
-    return false;
+        if (c->frames[i].qpos[2] > POSTURE_STAND_M) return i - frame;
+    return -1;
+}
+
+static bool moment_at(const ref_clip *c, int frame)
+{
+    const posture now = posture_of(c->frames[frame].qpos),
+                  later = posture_of(c->frames[frame + LATER < c->n ? frame + LATER : c->n - 1].qpos);
+    return posture_down(&now) && !posture_rests(&now, &later) && rises_in(c, frame) >= 0;
 }
 
 static int list_clip(fallen_moment *out, const references *refs, int which)
@@ -23,10 +32,11 @@ static int list_clip(fallen_moment *out, const references *refs, int which)
     const ref_clip *c = &refs->clips[which];
     int n = 0;
     for (int i = 0; i < c->n; i += EVERY) {
-        if (!(c->frames[i].qpos[2] < POSTURE_DOWN_M) || !rises(c, i)) continue;
+        if (!moment_at(c, i)) continue;
         for (int side = 0; side < (c->mirrored ? 2 : 1); side++, n++) {
             const ref_frame *f = side ? &c->mirrored[i] : &c->frames[i];
-            if (out) out[n] = (fallen_moment){which, i, side, posture_of(f->qpos)};
+            if (out)
+                out[n] = (fallen_moment){which, i, side, (float)rises_in(c, i) / 50, posture_of(f->qpos)};
         }
     }
     return n;
@@ -56,8 +66,10 @@ static const fallen_moment *likest(const fallen_index *x, const posture *p, rng 
     const fallen_moment *best = NULL;
     double least = INFINITY;
     for (int i = 0; i < x->n; i++) {
-        double distance = (double)posture_distance(p, &x->moments[i].at) * (1 + SPREAD * rng_double(r));
-        if (distance < least) least = distance, best = &x->moments[i];
+        const fallen_moment *m = &x->moments[i];
+        const double cost = (double)(posture_distance(p, &m->at) + POSTURE_HURRY * m->seconds);
+        const double drawn = cost * (1 + SPREAD * rng_double(r));
+        if (drawn < least) least = drawn, best = m;
     }
     return best;
 }

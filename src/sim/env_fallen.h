@@ -10,6 +10,7 @@
 typedef struct {
     int clip, frame;
     bool mirrored;
+    float seconds; /* until it stands */
     posture at;
 } fallen_moment;
 

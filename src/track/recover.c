@@ -5,6 +5,7 @@
 #include "base/rot.h"
 
 #define EVERY 2         /* frames between moments */
+#define TRIED 0.7f      /* distance that every vain attempt at a way adds to it */
 #define BELOW_M 0.2f    /* the robot lies when its reference is this much higher */
 #define PATIENCE 15     /* control steps before it is taken for fallen: some catch themselves */
 #define BEHIND_M 0.25f  /* a way that has risen so much further has lost the robot ... */
@@ -18,12 +19,16 @@ hrc_status recovery_create(recovery *r, const getups *ways, hrc_error *err)
     *r = (recovery){.ways = ways};
     if (!ways || !ways->n) return HRC_OK;
     r->moments = ARENA_NEW(&r->memory, way_moment, ways->frames);
-    if (!r->moments) return fail(err, HRC_ENOMEM, "controller: out of memory for %d frames", ways->frames);
+    r->tried = ARENA_NEW(&r->memory, int, ways->n);
+    if (!r->moments || !r->tried)
+        return fail(err, HRC_ENOMEM, "controller: out of memory for %d frames", ways->frames);
     for (int w = 0; w < ways->n; w++) {
         const hrc_motion way = getups_way(ways, w);
         for (int i = 0; i < way.n; i += EVERY) {
-            const posture at = posture_of(way.qpos + (size_t)i * HRC_NQ);
-            if (posture_down(&at)) r->moments[r->n++] = (way_moment){at, w, i};
+            const int later = i + HRC_RATE_HZ < way.n ? i + HRC_RATE_HZ : way.n - 1;
+            const posture at = posture_of(way.qpos + (size_t)i * HRC_NQ),
+                          then = posture_of(way.qpos + (size_t)later * HRC_NQ);
+            if (posture_down(&at) && !posture_rests(&at, &then)) r->moments[r->n++] = (way_moment){at, w, i};
         }
     }
     return HRC_OK;
@@ -35,10 +40,16 @@ void recovery_free(recovery *r)
     *r = (recovery){0};
 }
 
-void recovery_reset(recovery *r)
+static void stop(recovery *r)
 {
     r->active = false;
     r->down = r->stuck = 0;
+    for (int i = 0; r->n && i < r->ways->n; i++) r->tried[i] = 0;
+}
+
+void recovery_reset(recovery *r)
+{
+    stop(r);
     r->count = 0;
 }
 
@@ -47,12 +58,16 @@ static void begin_way(recovery *r, const posture *now, const float qpos[HRC_NQ])
     int best = 0;
     float least = INFINITY;
     for (int i = 0; i < r->n; i++) {
-        const float distance = posture_distance(now, &r->moments[i].at);
-        if (distance < least) least = distance, best = i;
+        const way_moment *m = &r->moments[i];
+        const float seconds = (float)(r->ways->length[m->way] - m->frame) / HRC_RATE_HZ;
+        const float cost =
+            posture_distance(now, &m->at) + POSTURE_HURRY * seconds + TRIED * (float)r->tried[m->way];
+        if (cost < least) least = cost, best = i;
     }
     const hrc_motion way = getups_way(r->ways, r->moments[best].way);
     follow_begin(&r->way, &way, r->moments[best].frame, 0);
     follow_place(&r->way, qpos);
+    r->tried[r->moments[best].way]++;
     r->active = true;
     r->down = r->stuck = 0;
     r->count++;
@@ -88,7 +103,7 @@ bool recovery_step(recovery *r, const float qpos[HRC_NQ], const hrc_frame *refer
     const bool over = r->way.frame >= r->way.motion.n - 1, nearly = r->way.frame >= r->way.motion.n - NEARLY;
     const bool wanted_low = reference->qpos[2] < POSTURE_DOWN_M && posture_down(&now);
     if (wanted_low || (stands(&now) && nearly) || (over && !posture_down(&now) && r->stuck > STUCK)) {
-        r->active = false;
+        stop(r);
         return true;
     }
     r->stuck = left_behind(r, &now) || over ? r->stuck + 1 : 0;

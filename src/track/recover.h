@@ -20,6 +20,7 @@ typedef struct {
     const getups *ways; /* NULL: none */
     int n;
     way_moment *moments; /* (n) */
+    int *tried;          /* (ways) how often each was begun since the robot last stood */
     follower way;        /* while active */
     bool active;
     int down;      /* control steps for which the robot lies and its reference does not */
