@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/training.h"
+#include "eval/ways.h"
 #include "learn/comm.h"
 #include "learn/motions.h"
 #include "learn/planner_train.h"
@@ -142,6 +143,21 @@ static hrc_status train(session *s, hrc_error *err)
     return save(s, err);
 }
 
+static hrc_status keep_ways(getups *ways, const session *s, const char *tracker, hrc_error *err)
+{
+    hrc_model *m;
+    const int before = ways->n;
+    TRY(hrc_model_load(&m, tracker, err));
+    hrc_status status = hrc_model_kind(m) == HRC_TRACKER
+                            ? ways_keep(ways, m, &s->a->cfg, s->threads, err)
+                            : fail(err, HRC_EINVAL, "%s: is a planner, expected a tracker", tracker);
+    hrc_model_free(m);
+    if (status == HRC_OK)
+        cli_note(s->a, "%s follows %d of %d ways up, %.0f s of them", tracker, ways->n, before,
+                 ways->frames / (double)HRC_RATE_HZ);
+    return status;
+}
+
 /* Of the clips that it was trained on. */
 static hrc_status carry_getups(plan_model *m, const session *s, hrc_error *err)
 {
@@ -150,7 +166,9 @@ static hrc_status carry_getups(plan_model *m, const session *s, hrc_error *err)
     if (!clips) return fail(err, HRC_ENOMEM, "train: out of memory");
     for (int i = 0; i < s->data.n; i++)
         if (!s->data.heldout || !s->data.heldout[i]) clips[n++] = &s->data.clips[i];
-    return rises_find(&m->ups, clips, n, &m->memory, err);
+    TRY(rises_find(&m->ups, clips, n, &m->memory, err));
+    const char *tracker = arg(s->a, "ways-for");
+    return tracker && m->ups.n ? keep_ways(&m->ups, s, tracker, err) : HRC_OK;
 }
 
 static hrc_status export_model(session *s, hrc_error *err)
@@ -222,6 +240,7 @@ static const option OPTIONS[] = {
     TRAINING_OPTIONS,
     {"corpus", "FILE", NULL, "a corpus, with its split into training and held-out clips"},
     {"from", "MODEL", NULL, "begin with this planner's weights, to teach it other motions"},
+    {"ways-for", "TRACKER", NULL, "carry only the ways up from the ground that this tracker can follow"},
     {"minutes", "N", NULL, "stop and save after so many minutes; default: after planner.steps updates"},
     {"log-every", "N", "20", "steps between lines of the log"},
     {"heldout-every", "N", "200", "steps between measurements of the held-out loss"},
