@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/rot.h"
+#include "eval/ways.h"
 #include "motion/corpus.h"
 #include "motion/rises.h"
+#include "small.h"
 #include "test.h"
 
 typedef struct {
@@ -119,5 +121,27 @@ static void test_left_alone(void)
     bed_free(&b);
 }
 
+/* Somebody who cannot get up keeps no way that begins lying; what stands already may stay. */
+static void test_kept_ways(void)
+{
+    static bed b;
+    hrc_error err;
+    hrc_model *tracker;
+    pool *threads;
+    const config cfg = config_default();
+    bed_make(&b);
+    const int before = b.ways.frames;
+    small_tracker("t.safetensors", "reference");
+    ENSURE_OK(hrc_model_load(&tracker, test_path("t.safetensors"), &err));
+    ENSURE_OK(pool_create(&threads, 2, &err));
+    ENSURE_OK(ways_keep(&b.ways, tracker, &cfg, threads, &err));
+    ENSURE(b.ways.frames < before && b.ways.n <= 1);
+    for (int i = 0; i < b.ways.n; i++) ENSURE(b.ways.qpos[0][2] > 0.25f);
+    hrc_model_free(tracker);
+    pool_free(threads);
+    bed_free(&b);
+}
+
 TEST_TABLE({"recover.ways", test_ways}, {"recover.led_up", test_led_up},
-           {"recover.tries_again", test_tries_again}, {"recover.left_alone", test_left_alone})
+           {"recover.tries_again", test_tries_again}, {"recover.left_alone", test_left_alone},
+           {"recover.kept_ways", test_kept_ways})

@@ -12,6 +12,7 @@
 #include "track/library.h"
 
 #define ACT_S 12.0
+#define FALL_S 20 /* getting up takes its time */
 
 typedef struct {
     const args *a;
@@ -37,7 +38,7 @@ static hrc_status add_acts(course_list *list, hrc_error *err)
     TRY(courses_add_shipped(list, "09_12", "walk, pushed twice", ACT_S, err));
     push(&list->courses[0], 4, 0, 0.6);
     push(&list->courses[0], 8, -0.6, 0);
-    TRY(courses_add_stand(list, "knocked over", ACT_S, &knocked, err));
+    TRY(courses_add_stand(list, "knocked over", FALL_S, &knocked, err));
     push(knocked, 1, -3, 0);
     return courses_add_shipped(list, "05_04", "dance", ACT_S, err);
 }
@@ -187,9 +188,9 @@ static const option OPTIONS[] = {
 const command CMD_DEMO = {
     .name = "demo",
     .operands = "[MOTION...]",
-    .summary = "walk and be pushed, be knocked over, dance: planner off and on, a page",
-    .details = "With motions: those instead. Without trained models: plain PD tracking. The planner acts when\n"
-               "the robot has lost the reference, as with --control.plan=when-lost elsewhere.",
+    .summary = "walk and be pushed, be knocked over and get up, dance: planner off and on, a page",
+    .details = "With motions: those instead. Without trained models: plain PD tracking. With the planner\n"
+               "a robot that fell is led up again (--control.recover, --control.plan).",
     .example = "heracles demo -o demo.html",
     .options = OPTIONS,
     .max_operands = -1,
