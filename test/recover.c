@@ -126,18 +126,18 @@ static void test_kept_ways(void)
 {
     static bed b;
     hrc_error err;
-    hrc_model *tracker;
+    hrc_model *model;
     pool *threads;
     const config cfg = config_default();
     bed_make(&b);
     const int before = b.ways.frames;
     small_tracker("t.safetensors", "reference");
-    ENSURE_OK(hrc_model_load(&tracker, test_path("t.safetensors"), &err));
+    ENSURE_OK(hrc_model_load(&model, test_path("t.safetensors"), &err));
     ENSURE_OK(pool_create(&threads, 2, &err));
-    ENSURE_OK(ways_keep(&b.ways, tracker, &cfg, threads, &err));
+    ENSURE_OK(ways_keep(&b.ways, model, &cfg, threads, &err));
     ENSURE(b.ways.frames < before && b.ways.n <= 1);
     for (int i = 0; i < b.ways.n; i++) ENSURE(b.ways.qpos[0][2] > 0.25f);
-    hrc_model_free(tracker);
+    hrc_model_free(model);
     pool_free(threads);
     bed_free(&b);
 }
