@@ -18,6 +18,14 @@ typedef struct {
     double *floor;           /* (n) level of the toe joints over the last and next second, m */
 } contacts;
 
+/* Any end of a foot stands in frame i. */
+static inline bool contacts_stands(const contacts *c, int i)
+{
+    for (int end = 0; end < FOOT_ENDS; end++)
+        if (c->plant[i][end] >= 0) return true;
+    return false;
+}
+
 hrc_status contacts_find(contacts *c, const human *h, arena *memory, hrc_error *err);
 
 /* Turn the orientation of both feet, by a constant each, so that on average they are level while heel and

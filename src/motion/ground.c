@@ -47,25 +47,18 @@ static double clearance(const heights *w, double scale, const human *h, const co
     return scale * (h->hips[i][2] - c->floor[i]) + w->low[i];
 }
 
-static bool foot_stands(const contacts *c, int i)
-{
-    for (int end = 0; end < FOOT_ENDS; end++)
-        if (c->plant[i][end] >= 0) return true;
-    return false;
-}
-
 static double standing_clearance(const heights *w, double scale, const human *h, const contacts *c,
                                  double *scratch)
 {
     int n = 0;
     for (int i = 0; i < h->n; i++)
-        if (foot_stands(c, i)) scratch[n++] = clearance(w, scale, h, c, i);
+        if (contacts_stands(c, i)) scratch[n++] = clearance(w, scale, h, c, i);
     return n ? median(scratch, n) : 0;
 }
 
 static bool off_the_ground(const human *h, const contacts *c, int i)
 {
-    if (foot_stands(c, i)) return false;
+    if (contacts_stands(c, i)) return false;
     for (int side = 0; side < 2; side++)
         if (h->toe[i][side][2] < c->floor[i] + c->rest[2 * side + 1] + FLIGHT_CLEAR_M) return false;
     return true;

@@ -13,8 +13,8 @@
 /* How thick a person is about the joint, which capsules the robot has there, and how much it carries. */
 typedef struct {
     int body;
-    double thick; /* m */
-    int capsules[2];
+    double thick;    /* m */
+    int capsules[2]; /* as capsule_info counts: pelvis and hip, torso and upper arm, thigh and shin, ... */
     double weight;
 } body_part;
 
@@ -40,11 +40,8 @@ static double part_height(const human *h, int i, int part)
 static double standing_level(const human *h, const contacts *c, double *scratch)
 {
     int n = 0;
-    for (int i = 0; i < h->n; i++) {
-        bool stands = false;
-        for (int end = 0; end < FOOT_ENDS; end++) stands = stands || c->plant[i][end] >= 0;
-        if (stands) scratch[n++] = part_height(h, i, TOUCH_FEET);
-    }
+    for (int i = 0; i < h->n; i++)
+        if (contacts_stands(c, i)) scratch[n++] = part_height(h, i, TOUCH_FEET);
     if (n) return median(scratch, n);
     for (int i = 0; i < h->n; i++) scratch[i] = part_height(h, i, TOUCH_FEET);
     return percentile(scratch, h->n, 0.1);
