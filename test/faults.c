@@ -257,7 +257,7 @@ static void load(minds *m)
     static config cfg;
     clip motion;
     cfg = config_default();
-    strcpy(cfg.control_plan, "always"); /* so that plans matter at every moment */
+    strcpy(cfg.control_plan, "always");          /* so that plans matter at every moment */
     small_tracker("t.safetensors", "reference"); /* so that a spoiled reference reaches the gate */
     small_planner("p.safetensors", 35);
     hrc_model_free(follow); /* of the test before */

@@ -6,8 +6,8 @@
 
 #include "base/rot.h"
 #include "eval/ways.h"
+#include "learn/rises.h"
 #include "motion/corpus.h"
-#include "motion/rises.h"
 #include "small.h"
 #include "test.h"
 

@@ -11,7 +11,7 @@
 #include "learn/comm.h"
 #include "learn/motions.h"
 #include "learn/planner_train.h"
-#include "motion/rises.h"
+#include "learn/rises.h"
 #include "plan/planner.h"
 
 typedef struct {

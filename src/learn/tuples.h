@@ -49,8 +49,8 @@ uint64_t tuples_digest(const tuple_set *set); /* of all frames and options: a re
  * mean 1 per dimension over the set. */
 void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight);
 
-/* Over a sample of tuples: mean and standard deviation of every condition channel, and the root mean square of
- * every residual channel of each keyframe. */
+/* Over a sample of tuples: mean and standard deviation of every condition channel, and the root mean square
+ * of every residual channel of each keyframe. */
 void tuples_measure(const tuple_set *set, uint64_t seed, plan_scales *out);
 
 /* Kinematics-aware weight of one pose, not yet normalised: w_d = sum over the tracked links of

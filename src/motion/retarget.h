@@ -1,7 +1,8 @@
 /* From a person's motion (BVH) to the robot's: targets for every link, one inverse kinematics along the
  * frames to get near, then one least-squares problem over whole stretches of frames that adds what single
  * frames cannot know: smoothness, feet that stay where they stand, the floor, the body's own surface, the
- * speed of the motors; and once more with the body moved over what carries it. Deterministic; a clip does not depend on any other. */
+ * speed of the motors; and once more with the body moved over what carries it. Deterministic; a clip does not
+ * depend on any other. */
 #ifndef HRC_MOTION_RETARGET_H
 #define HRC_MOTION_RETARGET_H
 

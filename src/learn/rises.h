@@ -1,7 +1,7 @@
 /* The ways up from the ground in a set of clips, for a planner's file: every time that
  * somebody lies on the ground and then stands (phases.h), up to a second after. */
-#ifndef HRC_MOTION_RISES_H
-#define HRC_MOTION_RISES_H
+#ifndef HRC_LEARN_RISES_H
+#define HRC_LEARN_RISES_H
 
 #include "motion/clip.h"
 #include "plan/getups.h"

@@ -1,4 +1,4 @@
-#include "motion/rises.h"
+#include "learn/rises.h"
 
 #include <string.h>
 
