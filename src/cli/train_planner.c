@@ -21,6 +21,7 @@ typedef struct {
     tuple_set *train, *heldout;
     pool *threads;
     planner_trainer *trainer;
+    hrc_model *tracker; /* --ways-for */
     double heldout_loss;
     int log_every, heldout_every;
 } session;
@@ -60,11 +61,21 @@ static hrc_status start_from(session *s, const char *path, hrc_error *err)
     return status;
 }
 
+/* Before the training: a wrong name would only show hours later. */
+static hrc_status load_tracker(session *s, const char *path, hrc_error *err)
+{
+    if (!path) return HRC_OK;
+    TRY(hrc_model_load(&s->tracker, path, err));
+    if (hrc_model_kind(s->tracker) == HRC_TRACKER) return HRC_OK;
+    return fail(err, HRC_EINVAL, "%s: is a planner, expected a tracker", path);
+}
+
 static hrc_status set_up(session *s, hrc_error *err)
 {
     const args *a = s->a;
     bool mirror = !strcmp(a->cfg.planner_mirror, "on"), resumed = training_resumes(&s->run);
     if (leads()) cli_note(a, "reading motions");
+    TRY(load_tracker(s, arg(a, "ways-for"), err));
     TRY(pool_create(&s->threads, a->threads, err));
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, mirror, err));
     TRY(make_tuples(s, err));
@@ -88,6 +99,7 @@ static void tear_down(session *s)
 {
     if (s->run.log) fclose(s->run.log);
     planner_trainer_free(s->trainer);
+    hrc_model_free(s->tracker);
     tuples_free(s->train);
     tuples_free(s->heldout);
     motions_free(&s->data);
@@ -143,19 +155,13 @@ static hrc_status train(session *s, hrc_error *err)
     return save(s, err);
 }
 
-static hrc_status keep_ways(getups *ways, const session *s, const char *tracker, hrc_error *err)
+static hrc_status keep_ways(getups *ways, const session *s, hrc_error *err)
 {
-    hrc_model *m;
     const int before = ways->n;
-    TRY(hrc_model_load(&m, tracker, err));
-    hrc_status status = hrc_model_kind(m) == HRC_TRACKER
-                            ? ways_keep(ways, m, &s->a->cfg, s->threads, err)
-                            : fail(err, HRC_EINVAL, "%s: is a planner, expected a tracker", tracker);
-    hrc_model_free(m);
-    if (status == HRC_OK)
-        cli_note(s->a, "%s follows %d of %d ways up, %.0f s of them", tracker, ways->n, before,
-                 ways->frames / (double)HRC_RATE_HZ);
-    return status;
+    TRY(ways_keep(ways, s->tracker, &s->a->cfg, s->threads, err));
+    cli_note(s->a, "%s follows %d of %d ways up, %.0f s of them", arg(s->a, "ways-for"), ways->n, before,
+             ways->frames / (double)HRC_RATE_HZ);
+    return HRC_OK;
 }
 
 /* Of the clips that it was trained on. */
@@ -167,8 +173,7 @@ static hrc_status carry_getups(plan_model *m, const session *s, hrc_error *err)
     for (int i = 0; i < s->data.n; i++)
         if (!s->data.heldout || !s->data.heldout[i]) clips[n++] = &s->data.clips[i];
     TRY(rises_find(&m->ups, clips, n, &m->memory, err));
-    const char *tracker = arg(s->a, "ways-for");
-    return tracker && m->ups.n ? keep_ways(&m->ups, s, tracker, err) : HRC_OK;
+    return s->tracker && m->ups.n ? keep_ways(&m->ups, s, err) : HRC_OK;
 }
 
 static hrc_status export_model(session *s, hrc_error *err)

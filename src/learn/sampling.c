@@ -30,10 +30,7 @@ static hrc_status allocate(sampling *s, const references *refs, hrc_error *err)
 
 static bool gets_up(const ref_clip *c, int first)
 {
-    if (c->frames[first].qpos[2] > POSTURE_DOWN_M) return false;
-    for (int i = first; i < c->n && i < first + RISES_WITHIN; i++)
-        if (c->frames[i].qpos[2] > POSTURE_STAND_M) return true;
-    return false;
+    return c->frames[first].qpos[2] < POSTURE_DOWN_M && ref_stands_in(c, first, RISES_WITHIN) >= 0;
 }
 
 hrc_status sampling_create(sampling *s, const config *cfg, const references *refs, hrc_error *err)

@@ -12,19 +12,11 @@
 #define REST_MOST 60
 #define SPREAD 0.5 /* distances are drawn up to this much longer: not always the same moment */
 
-/* Frames until it stands; -1 when it does not. */
-static int rises_in(const ref_clip *c, int frame)
-{
-    for (int i = frame; i < c->n && i < frame + WITHIN; i++)
-        if (c->frames[i].qpos[2] > POSTURE_STAND_M) return i - frame;
-    return -1;
-}
-
 static bool moment_at(const ref_clip *c, int frame)
 {
     const posture now = posture_of(c->frames[frame].qpos),
                   later = posture_of(c->frames[frame + LATER < c->n ? frame + LATER : c->n - 1].qpos);
-    return posture_down(&now) && !posture_rests(&now, &later) && rises_in(c, frame) >= 0;
+    return posture_down(&now) && !posture_rests(&now, &later) && ref_stands_in(c, frame, WITHIN) >= 0;
 }
 
 static int list_clip(fallen_moment *out, const references *refs, int which)
@@ -36,7 +28,8 @@ static int list_clip(fallen_moment *out, const references *refs, int which)
         for (int side = 0; side < (c->mirrored ? 2 : 1); side++, n++) {
             const ref_frame *f = side ? &c->mirrored[i] : &c->frames[i];
             if (out)
-                out[n] = (fallen_moment){which, i, side, (float)rises_in(c, i) / 50, posture_of(f->qpos)};
+                out[n] = (fallen_moment){which, i, side, (float)ref_stands_in(c, i, WITHIN) / 50,
+                                         posture_of(f->qpos)};
         }
     }
     return n;

@@ -6,6 +6,7 @@
 
 #include "motion/edit.h"
 #include "robot/fk.h"
+#include "robot/posture.h"
 
 #define FPS 50.0
 
@@ -105,4 +106,11 @@ void references_free(references *r)
 {
     arena_free(&r->memory);
     *r = (references){0};
+}
+
+int ref_stands_in(const ref_clip *c, int frame, int within)
+{
+    for (int i = frame; i < c->n && i < frame + within; i++)
+        if (c->frames[i].qpos[2] > POSTURE_STAND_M) return i - frame;
+    return -1;
 }

@@ -34,4 +34,7 @@ hrc_status references_build(references *r, const clip *clips, int n, bool mirror
                             hrc_error *err);
 void references_free(references *r);
 
+/* Frames from `frame` until the robot stands, if that is within so many; -1 else. */
+int ref_stands_in(const ref_clip *c, int frame, int within);
+
 #endif
