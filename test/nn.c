@@ -82,7 +82,7 @@ static void check_kernel(nn_level level, nn_precision precision, int rows, int n
     rng r = rng_make(11, (uint64_t)(rows * 1000 + n * 100 + k));
     float *a = filled(&r, (size_t)rows * k), *w = filled(&r, (size_t)n * k);
     float *c = filled(&r, (size_t)rows * n), *want = filled(&r, (size_t)rows * n);
-    int room = k + 1;
+    int room = nn_bf16_steps(k);
     float *prepared = filled(&r, (size_t)rows * room);
     void *memory = aligned_alloc(64, nn_packed_bytes(n, k, precision));
     nn_packed p = nn_pack(memory, w, n, k, k, 1, precision);
@@ -97,8 +97,7 @@ static void check_kernel(nn_level level, nn_precision precision, int rows, int n
         for (int i = 0; i < n * k; i++) w[i] = nn_from_bf16(nn_to_bf16(w[i]));
     }
     for (int add = 0; add < 2; add++) {
-        kernels->mul[precision](c, n, prepared, room, p.panels, panel, precision ? (k + 1) / 2 : k, rows, n,
-                                add);
+        kernels->mul[precision](c, n, prepared, room, p.panels, panel, k, rows, n, add);
         nn_gemm_plain(want, a, w, rows, n, k, n, k, k, GEMM_TB | (add ? GEMM_ADD : 0));
         double d = worst(c, want, (size_t)rows * n);
         if (!(d < 4e-5 * (1 + sqrt(k))))
@@ -112,7 +111,7 @@ static void test_kernels(void)
 {
     for (int level = NN_PLAIN; level <= (int)nn_cpu(); level++)
         for (int precision = NN_FLOAT; precision <= NN_BF16; precision++)
-            for (int rows = 1; rows <= 8; rows++) {
+            for (int rows = 1; rows <= nn_kernels_at((nn_level)level)->rows[precision] && rows <= 50; rows++) {
                 static const int N[] = {1, 15, 16, 17, 32, 33, 48, 61, 96}, K[] = {1, 2, 7, 64, 129};
                 for (int i = 0; i < (int)(sizeof N / sizeof *N); i++)
                     for (int j = 0; j < (int)(sizeof K / sizeof *K); j++)

@@ -1,7 +1,9 @@
 /* The inner loops of all products, one set per level of processor. A tile of the result stays in registers
- * while k runs: 4 x 16 with AVX2 (8 sums of 8 lanes), up to 8 x 48 with AVX-512 (24 sums of 16 lanes). */
+ * while k runs: 4 x 16 with AVX2 (8 sums of 8 lanes), up to 8 x 48 with AVX-512 (24 sums of 16 lanes). Those
+ * of processors with bfloat16 arithmetic are in nn/kernels_bf16.c. */
 #include <string.h>
 
+#include "nn/kernels_bf16.h"
 #include "nn/packed.h"
 
 #if defined(__x86_64__)
@@ -36,7 +38,7 @@ static void plain_mul_bf16(float *c, int ldc, const void *a, int lda, const void
             const uint16_t *w =
                 (const uint16_t *)((const char *)panels + (size_t)(j / NN_PANEL) * panel_size);
             float sum = add ? c[(long)r * ldc + j] : 0;
-            for (int l = 0; l < 2 * k; l++)
+            for (int l = 0; l < k; l++)
                 sum += x[l] * nn_from_bf16(w[(l / 2 * NN_PANEL + j % NN_PANEL) * 2 + l % 2]);
             c[(long)r * ldc + j] = sum;
         }
@@ -46,11 +48,11 @@ static void plain_round(void *out, const float *a, int n)
 {
     float *o = out;
     for (int i = 0; i < n; i++) o[i] = nn_from_bf16(nn_to_bf16(a[i]));
-    if (n % 2) o[n] = 0;
+    for (int i = n; i < nn_bf16_steps(n); i++) o[i] = 0;
 }
 
-static const nn_kernels PLAIN = {
-    "plain", {plain_mul_float, plain_mul_bf16}, plain_round, {plain_pack_float, plain_pack_bf16}};
+static const nn_kernels PLAIN = {"plain",     {8, 8}, {plain_mul_float, plain_mul_bf16},
+                                 plain_round, NULL,   {plain_pack_float, plain_pack_bf16}};
 
 #if defined(__x86_64__)
 
@@ -109,7 +111,7 @@ INLINE AVX2 void avx2_tile_bf16(float *c, int ldc, const float *a, int lda, cons
     const __m256i upper = _mm256_set1_epi32((int)0xffff0000u);
     __m256 sum[4][2];
     for (int r = 0; r < rows; r++) sum[r][0] = sum[r][1] = _mm256_setzero_ps();
-    for (int l = 0; l < k; l++) {
+    for (int l = 0; 2 * l < k; l++) {
         __m256i left = _mm256_load_si256((const __m256i *)(w + l * NN_PANEL * 2));
         __m256i right = _mm256_load_si256((const __m256i *)(w + (l * NN_PANEL + 8) * 2));
         __m256 left0 = _mm256_castsi256_ps(_mm256_slli_epi32(left, 16));
@@ -156,16 +158,15 @@ AVX2 static void avx2_round(void *out, const float *a, int n)
 {
     float *o = out;
     for (int i = 0; i < n; i++) o[i] = nn_from_bf16(nn_to_bf16(a[i]));
-    if (n % 2) o[n] = 0;
+    for (int i = n; i < nn_bf16_steps(n); i++) o[i] = 0;
 }
 
-static const nn_kernels KERNELS_AVX2 = {
-    "avx2", {avx2_mul_float, avx2_mul_bf16}, avx2_round, {avx2_pack_float, avx2_pack_bf16}};
+static const nn_kernels KERNELS_AVX2 = {"avx2",     {8, 8}, {avx2_mul_float, avx2_mul_bf16},
+                                        avx2_round, NULL,   {avx2_pack_float, avx2_pack_bf16}};
 
 /* ---- AVX-512 ---- */
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
-#define AVX512_BF16 __attribute__((target("avx512bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
 
 /* rows x (16 panels) sums; `left` columns remain from the first on. */
 INLINE AVX512 void avx512_store(float *c, int ldc, __m512 (*sum)[3], int rows, int panels, int left, int add)
@@ -200,28 +201,6 @@ INLINE AVX512 void avx512_tile_float(float *c, int ldc, const void *a, int lda, 
     avx512_store(c, ldc, sum, rows, panels, left, add);
 }
 
-/* lda counts floats of room, and a row's pairs begin at its start: pair l of row r is 32-bit word
- * r * lda + l. */
-INLINE AVX512_BF16 void avx512_tile_bf16(float *c, int ldc, const void *a, int lda, const char *w,
-                                         size_t panel_size, int k, const int rows, const int panels, int left,
-                                         int add)
-{
-    __m512 sum[8][3];
-    for (int r = 0; r < rows; r++)
-        for (int p = 0; p < panels; p++) sum[r][p] = _mm512_setzero_ps();
-    for (int l = 0; l < k; l++) {
-        __m512i column[3];
-        for (int p = 0; p < panels; p++)
-            column[p] = _mm512_load_si512(w + (size_t)p * panel_size + (size_t)l * 64);
-        for (int r = 0; r < rows; r++) {
-            __m512i x = _mm512_set1_epi32(((const int *)a)[(long)r * lda + l]);
-            for (int p = 0; p < panels; p++)
-                sum[r][p] = _mm512_dpbf16_ps(sum[r][p], (__m512bh)x, (__m512bh)column[p]);
-        }
-    }
-    avx512_store(c, ldc, sum, rows, panels, left, add);
-}
-
 #define ROWS_CASE(r, tile, panels)                                                                           \
     case r:                                                                                                  \
         tile(c + j, ldc, a, lda, w, panel_size, k, r, panels, n - j, add);                                   \
@@ -248,25 +227,20 @@ INLINE AVX512_BF16 void avx512_tile_bf16(float *c, int ldc, const void *a, int l
     }
 
 AVX512_MUL(AVX512, avx512_mul_float, avx512_tile_float)
-AVX512_MUL(AVX512_BF16, avx512_mul_bf16, avx512_tile_bf16)
-
-AVX512_BF16 static void avx512_round(void *out, const float *a, int n)
-{
-    uint16_t *o = out;
-    for (int i = 0; i < n; i++) o[i] = nn_to_bf16(a[i]);
-    if (n % 2) o[n] = 0;
-}
-
-static const nn_kernels KERNELS_AVX512 = {
-    "avx512", {avx512_mul_float, avx2_mul_bf16}, avx2_round, {avx2_pack_float, avx2_pack_bf16}};
+static const nn_kernels KERNELS_AVX512 = {"avx512",   {8, 8}, {avx512_mul_float, avx2_mul_bf16},
+                                          avx2_round, NULL,   {avx2_pack_float, avx2_pack_bf16}};
 static const nn_kernels KERNELS_AVX512_BF16 = {
-    "avx512_bf16", {avx512_mul_float, avx512_mul_bf16}, avx512_round, {avx2_pack_float, avx2_pack_bf16}};
+    "avx512_bf16", {8, 8},       {avx512_mul_float, nn_mul_bf16_dots},
+    nn_round_bf16, nn_turn_bf16, {avx2_pack_float, nn_pack_bf16}};
+static const nn_kernels KERNELS_AMX = {"amx",         {8, 256},     {avx512_mul_float, nn_mul_bf16_tiles},
+                                       nn_round_bf16, nn_turn_bf16, {avx2_pack_float, nn_pack_bf16}};
 
 #endif
 
 const nn_kernels *nn_kernels_at(nn_level level)
 {
 #if defined(__x86_64__)
+    if (level >= NN_AMX) return &KERNELS_AMX;
     if (level >= NN_AVX512_BF16) return &KERNELS_AVX512_BF16;
     if (level >= NN_AVX512) return &KERNELS_AVX512;
     if (level >= NN_AVX2) return &KERNELS_AVX2;

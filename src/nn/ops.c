@@ -20,11 +20,18 @@
 #define OPS_NAME "avx2"
 #define OPS_GEMM nn_gemm_float
 #include "nn/ops.inc"
+
+#define OPS(name) avx512_##name
+#define OPS_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
+#define OPS_NAME "avx512"
+#define OPS_GEMM nn_gemm_float
+#include "nn/ops.inc"
 #endif
 
 NN_FN const nn_ops *nn_ops_at(nn_level level)
 {
 #if defined(__x86_64__) && !defined(NN_DOUBLE)
+    if (level >= NN_AVX512) return &avx512_table;
     if (level >= NN_AVX2) return &avx2_table;
 #endif
     (void)level;

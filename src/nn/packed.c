@@ -4,16 +4,16 @@
 
 #include "nn/gemm.h"
 
-#define ROWS 8         /* of a kernel */
+#define ROWS 8         /* rounded at once for a product with packed weights */
 #define STEPS 1024     /* k of one run of a kernel */
 #define GEMM_ROWS 256  /* block of a that is prepared at once */
-#define GEMM_STEPS 256 /* even */
-#define GEMM_PANELS 3
+#define GEMM_STEPS 256 /* whole tiles of 32 */
+#define GEMM_PANELS 6  /* 3 of a float kernel, 2 of tiles */
 
-/* Bytes of one panel: k (rounded up to pairs) steps of 16. */
+/* Bytes of one panel: k steps of 16 (bf16: whole tiles of 32 steps). */
 static size_t panel_bytes(int k, nn_precision precision)
 {
-    return precision == NN_BF16 ? (size_t)((k + 1) / 2) * NN_PANEL * 4 : (size_t)k * NN_PANEL * 4;
+    return precision == NN_BF16 ? (size_t)nn_bf16_steps(k) * NN_PANEL * 2 : (size_t)k * NN_PANEL * 4;
 }
 
 size_t nn_packed_bytes(int n, int k, nn_precision precision)
@@ -51,8 +51,7 @@ void nn_packed_mul(float *y, int ldy, const float *x, int ldx, const nn_packed *
                 continue;
             }
             for (int i = 0; i < some; i++) kernels->round(rounded + i * STEPS, a + (long)i * ldx, steps);
-            kernels->mul[NN_BF16](c, ldy, rounded, STEPS, panels, size, (steps + 1) / 2, some, end - begin,
-                                  add || l);
+            kernels->mul[NN_BF16](c, ldy, rounded, STEPS, panels, size, steps, some, end - begin, add || l);
         }
 }
 
@@ -64,6 +63,10 @@ static void prepare(float *out, const nn_kernels *kernels, const float *a, int m
                     nn_precision precision)
 {
     float turned[TURN * GEMM_STEPS];
+    if (flags & GEMM_TA && precision == NN_BF16 && kernels->turn) {
+        kernels->turn(out, GEMM_STEPS, a, lda, m, k);
+        return;
+    }
     for (int i = 0; i < m; i += TURN) {
         int rows = m - i < TURN ? m - i : TURN;
         if (flags & GEMM_TA)
@@ -85,6 +88,7 @@ static void gemm(float *c, const float *a, const float *b, int m, int n, int k, 
                  int flags, nn_precision precision)
 {
     const nn_kernels *kernels = nn_kernels_at(nn_cpu());
+    const int most = kernels->rows[precision];
     _Alignas(64) float rows[GEMM_ROWS * GEMM_STEPS], panels[GEMM_PANELS * NN_PANEL * GEMM_STEPS];
     long by_column = flags & GEMM_TB ? ldb : 1, by_step = flags & GEMM_TB ? 1 : ldb;
     for (int l = 0; l < k; l += GEMM_STEPS)
@@ -95,11 +99,10 @@ static void gemm(float *c, const float *a, const float *b, int m, int n, int k, 
             for (int j = 0; j < n; j += GEMM_PANELS * NN_PANEL) {
                 int width = n - j < GEMM_PANELS * NN_PANEL ? n - j : GEMM_PANELS * NN_PANEL;
                 nn_pack(panels, b + j * by_column + l * by_step, width, steps, by_column, by_step, precision);
-                for (int r = 0; r < some; r += ROWS)
+                for (int r = 0; r < some; r += most)
                     kernels->mul[precision](c + (long)(i + r) * ldc + j, ldc, rows + r * GEMM_STEPS,
-                                            GEMM_STEPS, panels, panel_bytes(steps, precision),
-                                            precision == NN_BF16 ? (steps + 1) / 2 : steps,
-                                            some - r < ROWS ? some - r : ROWS, width, flags & GEMM_ADD || l);
+                                            GEMM_STEPS, panels, panel_bytes(steps, precision), steps,
+                                            some - r < most ? some - r : most, width, flags & GEMM_ADD || l);
             }
         }
     if (k == 0 && !(flags & GEMM_ADD))

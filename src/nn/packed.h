@@ -37,15 +37,25 @@ static inline int nn_panels(int n)
     return (n + NN_PANEL - 1) / NN_PANEL;
 }
 
-/* The kernels of one level, for tests and for gemm.c. Both take at most 8 rows. */
+/* Room for a row or panel of k steps that a bf16 kernel reads: whole tiles of 32. */
+static inline int nn_bf16_steps(int k)
+{
+    return (k + 31) / 32 * 32;
+}
+
+/* The kernels of one level, for tests and for packed.c. */
 typedef struct {
     const char *name;
+    int rows[2]; /* at most, of a call */
     /* c (rows, ldc), n columns, (+)= a (rows, lda) times panels, of which each has panel_size bytes;
-     * k of them are used (bf16: pairs of k). a holds what `round` made. */
+     * k steps. bf16: a holds what `round` made, and both are 0 from k to nn_bf16_steps(k). */
     void (*mul[2])(float *c, int ldc, const void *a, int lda, const void *panels, size_t panel_size, int k,
                    int rows, int n, int add);
-    /* n floats to what mul[NN_BF16] reads, in room for n + n % 2 floats. */
+    /* n floats to what mul[NN_BF16] reads, in room for nn_bf16_steps(n) floats. */
     void (*round)(void *out, const float *a, int n);
+    /* Column i of a (n, lda) as what `round` makes of a row, for `columns` of them; out (columns, room).
+     * NULL where there is nothing better than turning, then rounding. */
+    void (*turn)(void *out, int room, const float *a, int lda, int columns, int n);
     /* One panel of n <= 16 columns, w[j*by_column + l*by_step], where one of the two steps is 1. */
     void (*pack[2])(void *panel, const float *w, int n, int k, long by_column, long by_step);
 } nn_kernels;
