@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "learn/gemm_library.h"
 #include "test.h"
 
 #define MAX_TABLES 128
@@ -110,6 +111,7 @@ int main(int argc, char **argv)
 {
     int passed = 0, failed = 0, skipped = 0;
     char program[1100], here[1024];
+    gemm_library_choose(argv);
     /* The program under test stands beside the folder of this runner. */
     ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
     here[n < 0 ? 0 : n] = 0;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "cli/cli.h"
+#include "learn/gemm_library.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
 
@@ -43,6 +44,7 @@ static int64_t count(void)
 
 int main(int argc, char **argv)
 {
+    gemm_library_choose(argv);
     cli_allocations = COUNTER;
     return cli_main(argc, argv);
 }

@@ -2,9 +2,19 @@
 
 #include <cblas.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "nn/gemm.h"
+
+void gemm_library_choose(char **argv)
+{
+    static const char VARIABLE[] = "OPENBLAS_CORETYPE"; /* who set it knows better, be it this function */
+    if (strcmp(openblas_get_corename(), "Prescott") != 0 || nn_cpu() < NN_AVX2 || getenv(VARIABLE)) return;
+    if (setenv(VARIABLE, nn_cpu() >= NN_AVX512 ? "SkylakeX" : "Haswell", 0) == 0)
+        execv("/proc/self/exe", argv);
+}
 
 void gemm_library_start(void)
 {
@@ -21,7 +31,7 @@ void gemm_library(float *c, const float *a, const float *b, int m, int n, int k,
 
 nn_ops training_ops(const char *precision)
 {
-    const bool bf16 = strcmp(precision, "auto") ? !strcmp(precision, "bf16") : nn_cpu() == NN_AVX512_BF16;
+    const bool bf16 = strcmp(precision, "auto") ? !strcmp(precision, "bf16") : nn_cpu() >= NN_AVX512_BF16;
     nn_ops ops = *nn_ops_best();
     gemm_library_start();
     ops.gemm = bf16 ? nn_gemm_bf16 : gemm_library;

@@ -8,6 +8,11 @@
 
 #include "nn/ops.h"
 
+/* First in main: OpenBLAS chooses its kernels while it is loaded, by the processor's model, and takes one
+ * that is newer than itself for one of 2004, which is 4 times slower on a Xeon of 2023. Then the program
+ * starts itself again with OPENBLAS_CORETYPE set to what the processor can do. */
+void gemm_library_choose(char **argv);
+
 /* Once, before the first product: the library must not start threads of its own under ours. */
 void gemm_library_start(void);
 
