@@ -47,6 +47,27 @@ static void test_killed(void)
     ENSURE(atoi(shell_output) == 4);
 }
 
+/* What one method trained, another begins with: without an update the weights and statistics stay. */
+static void test_from(void)
+{
+    const char *const again = IN_TEST
+        "$HERACLES train tracker --quiet --threads 1 --motion $D/../../motions/wave.safetensors " SMALL
+        "--from old.safetensors --float --iterations 1 --world.worlds=8 --world.warmup=1024 --world.prefit=1 "
+        "--world.fit_batch=8 --world.fits=1 --world.updates=0 -o new.safetensors";
+    hrc_error err;
+    track_model old, new;
+    ENSURE(shell(IN_TEST TRAIN "--iterations 2 --float -o old.safetensors") == 0);
+    ENSURE(shell(again) == 0);
+    ENSURE_OK(tracker_load(&old, test_path("old.safetensors"), &err));
+    ENSURE_OK(tracker_load(&new, test_path("new.safetensors"), &err));
+    ENSURE(memcmp(old.params, new.params, sizeof(float) * old.net.layout.count) == 0);
+    ENSURE(memcmp(old.proprio.shift, new.proprio.shift, sizeof(float) * OBS_P) == 0);
+    track_model_free(&old), track_model_free(&new);
+    ENSURE(shell(IN_TEST TRAIN
+                 "--tracker.action_width=24 --from old.safetensors --iterations 1 -o x.safetensors") == 1);
+    ENSURE(says("old.safetensors: action.0.weight has another shape"));
+}
+
 static void test_interrupted(void)
 {
     ENSURE(shell(IN_TEST
@@ -100,5 +121,5 @@ static void test_processes(void)
 }
 
 TEST_TABLE({"cli_tracker.train", test_train}, {"cli_tracker.killed", test_killed},
-           {"cli_tracker.interrupted", test_interrupted}, {"cli_tracker.refusals", test_refusals},
-           {"cli_tracker.processes", test_processes})
+           {"cli_tracker.from", test_from}, {"cli_tracker.interrupted", test_interrupted},
+           {"cli_tracker.refusals", test_refusals}, {"cli_tracker.processes", test_processes})

@@ -54,11 +54,22 @@ static hrc_status choose_clips(session *s, hrc_error *err)
     return s->n ? HRC_OK : fail(err, HRC_EINVAL, "%s: every clip is held out", arg(s->a, "corpus"));
 }
 
+static hrc_status start_from(session *s, const char *path, hrc_error *err)
+{
+    track_model m;
+    TRY(track_model_load(&m, path, err));
+    hrc_status status = tracker_trainer_from(s->trainer, &m, err);
+    track_model_free(&m);
+    return status;
+}
+
 static hrc_status go_on_or_begin(session *s, hrc_error *err)
 {
     tracker_session old = {0};
     if (comm_any(training_resumes(&s->run)))
         TRY(tracker_checkpoint_load(s->trainer, s->run.checkpoint, arg_given(s->a, "changed"), &old, err));
+    else if (arg(s->a, "from"))
+        TRY(start_from(s, arg(s->a, "from"), err));
     s->run.begin -= old.wall_s;
     return leads() ? training_open_log(&s->run, old.log_bytes, err) : HRC_OK;
 }
@@ -267,6 +278,7 @@ static const option OPTIONS[] = {
     TRAINING_OPTIONS,
     {"changed", NULL, NULL,
      "with --resume: go on although settings or motions are not the checkpoint's (sizes must be)"},
+    {"from", "MODEL", NULL, "begin with this tracker's weights, to teach it more or other motions"},
     {"method", "NAME", "world-model", "how to train: world-model or ppo"},
     {"motion", "FILE...", NULL, "motions to train on; FILE#NAME is one clip of a corpus"},
     {"corpus", "FILE", NULL, "all clips of a corpus but those it holds out"},

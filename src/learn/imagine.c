@@ -43,6 +43,13 @@ typedef struct {
     int first, n; /* sequences */
 } piece;
 
+/* Of one piece: wide enough that its products do not mostly wait for weights, and two pieces at least for
+ * two threads. */
+static int piece_rows(int batch)
+{
+    return batch < 128 ? 32 : 64;
+}
+
 static hrc_status make_arrays(imagine *g, hrc_error *err)
 {
     const imagine_options *o = &g->o;
@@ -79,7 +86,7 @@ static hrc_status make_arrays(imagine *g, hrc_error *err)
     for (int i = 0; i < COUNT(want); i++)
         fine = fine && (*want[i].at = ARENA_NEW(&g->memory, real, want[i].n));
     g->index = ARENA_NEW(&g->memory, int32_t, rows * d);
-    g->part = ARENA_NEW(&g->memory, imagine_result, B / IMAGINE_ROWS + 1);
+    g->part = ARENA_NEW(&g->memory, imagine_result, g->o.batch / piece_rows(g->o.batch) + 1);
     g->starts = ARENA_NEW(&g->memory, imagine_start, B);
     if (!fine || !g->index || !g->part || !g->starts)
         return fail(err, HRC_ENOMEM, "imagined rollouts: out of memory for %d of %d steps", o->batch,
@@ -385,8 +392,8 @@ static void imagine_piece(void *ctx, int item, int worker)
 {
     (void)worker;
     imagine *g = ctx;
-    const int first = item * IMAGINE_ROWS, left = g->o.batch - first;
-    const piece c = {first, left < IMAGINE_ROWS ? left : IMAGINE_ROWS};
+    const int most = piece_rows(g->o.batch), first = item * most, left = g->o.batch - first;
+    const piece c = {first, left < most ? left : most};
     imagine_result *sum = &g->part[item];
     *sum = (imagine_result){0};
     begin_sequences(g, c);
@@ -416,7 +423,8 @@ static void gather_turn_weights(imagine *g)
 NN_FN imagine_result imagine_gradient(imagine *g, real *grads, const real *policy_params,
                                       const real *codebook, const real *world_params)
 {
-    const int items = (g->o.batch + IMAGINE_ROWS - 1) / IMAGINE_ROWS, rows = g->o.batch * g->o.steps;
+    const int most = piece_rows(g->o.batch), items = (g->o.batch + most - 1) / most,
+              rows = g->o.batch * g->o.steps;
     imagine_result sum = {0};
     g->params = policy_params, g->codebook = codebook, g->world_params = world_params;
     gather_turn_weights(g);

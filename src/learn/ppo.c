@@ -357,6 +357,11 @@ static hrc_status ppo_iterate(void *self, double done, train_report *r, hrc_erro
 
 /* ---- The rest of the interface ---- */
 
+static hrc_status ppo_begin_with(void *self, const track_model *m, hrc_error *err)
+{
+    return track_model_adopt(&((ppo *)self)->model, m, err);
+}
+
 static void ppo_model(void *self, track_model *view)
 {
     *view = ((ppo *)self)->model;
@@ -391,6 +396,7 @@ static void ppo_state(void *self, state_list *l)
 
 const tracker_method METHOD_PPO = {.name = "ppo",
                                    .create = ppo_create,
+                                   .begin_with = ppo_begin_with,
                                    .iterate = ppo_iterate,
                                    .model = ppo_model,
                                    .state = ppo_state,

@@ -41,6 +41,9 @@ typedef struct {
     const char *name;
     hrc_status (*create)(void **out, const train_input *in, hrc_error *err);
 
+    /* Before the first iteration: begin with the weights of a trained model. */
+    hrc_status (*begin_with)(void *self, const track_model *m, hrc_error *err);
+
     /* One round of collecting and learning. done: the share of the run that is over, 0 .. 1, for schedules;
      * it goes by iterations when their number is given, else by the clock. Nothing else may depend on time.
      * Fails with HRC_ENONFINITE when a loss or gradient is not finite; the state is then not to be used. */

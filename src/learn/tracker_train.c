@@ -149,6 +149,11 @@ static void add_to_tally(tally *all, const train_report *r)
     all->sums.samples += r->samples, all->sums.updates += r->updates;
 }
 
+hrc_status tracker_trainer_from(tracker_trainer *t, const track_model *m, hrc_error *err)
+{
+    return t->plan.method->begin_with(t->self, m, err);
+}
+
 hrc_status tracker_trainer_iterate(tracker_trainer *t, double done, hrc_error *err)
 {
     train_report r = {0};

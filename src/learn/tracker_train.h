@@ -26,6 +26,9 @@ typedef struct {
 hrc_status tracker_trainer_create(tracker_trainer **out, const tracker_plan *plan, hrc_error *err);
 void tracker_trainer_free(tracker_trainer *t); /* NULL is fine */
 
+/* Before the first iteration: the weights of a trained model, which must have the same shape. */
+hrc_status tracker_trainer_from(tracker_trainer *t, const track_model *m, hrc_error *err);
+
 hrc_status tracker_trainer_iterate(tracker_trainer *t, double done, hrc_error *err);
 int64_t tracker_trainer_iterations(const tracker_trainer *t); /* since the beginning, also of a resumed run */
 int64_t tracker_trainer_samples(const tracker_trainer *t);    /* likewise, of all ranks */

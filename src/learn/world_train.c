@@ -41,6 +41,7 @@ typedef struct {
     imagine *dream;
     rng dice;
     int64_t warm; /* 1: scales are measured, the warm-up is over */
+    bool adopted; /* the policy is a trained one, with its statistics */
 } world_trainer;
 
 static config environment_config(const config *cfg)
@@ -162,13 +163,22 @@ static hrc_status world_create(void **out, const train_input *in, hrc_error *err
     const uint64_t own =
         in->seed + 0x9e3779b97f4a7c15u * (uint64_t)comm_rank(); /* the worlds' and the draws' */
     t->dice = rng_make(own, 2);
-    t->ops = training_ops("float");
+    t->ops = training_ops(t->cfg.world_precision);
     hrc_status status = create_parts(t, in->seed, own, err);
     if (status < 0)
         world_free(t);
     else
         *out = t;
     return status;
+}
+
+static hrc_status world_begin_with(void *self, const track_model *m, hrc_error *err)
+{
+    world_trainer *t = self;
+    TRY(track_model_adopt(&t->model, m, err));
+    memcpy(t->policy.optimiser.averaged, t->policy.params, sizeof(float) * t->policy.optimiser.n);
+    t->adopted = true;
+    return HRC_OK;
 }
 
 /* ---- Updates ---- */
@@ -323,7 +333,7 @@ static hrc_status warm_up(world_trainer *t, train_report *r, hrc_error *err)
     double began = clock_s();
     collector_reset(c, noise);
     for (int i = 0; i < steps; i++) {
-        measure_normals(t);
+        if (!t->adopted) measure_normals(t);
         collector_step(c, &t->model, noise);
     }
     r->samples += (int64_t)steps * c->n;
@@ -427,6 +437,7 @@ static env *world_env(void *self)
 
 const tracker_method METHOD_WORLD = {.name = "world-model",
                                      .create = world_create,
+                                     .begin_with = world_begin_with,
                                      .iterate = world_iterate,
                                      .model = world_view,
                                      .state = world_list,

@@ -241,6 +241,36 @@ static hrc_status read_model(track_model *m, const tensorfile *file, hrc_error *
     return nn_layout_load(m->params, &m->net.layout, file, "policy.", err);
 }
 
+static void adopt_normal(normal *s, const normal *from)
+{
+    float variance[OBS_P];
+    for (int i = 0; i < from->n; i++) variance[i] = normal_variance(from, i);
+    normal_set(s, from->count, from->shift, variance);
+}
+
+hrc_status track_model_adopt(track_model *m, const track_model *from, hrc_error *err)
+{
+    const nn_layout *have = &from->net.layout, *want = &m->net.layout;
+    for (int i = 0; i < want->n; i++)
+        if (i >= have->n || strcmp(have->tensors[i].name, want->tensors[i].name) != 0 ||
+            memcmp(have->tensors[i].shape, want->tensors[i].shape, sizeof want->tensors[i].shape) != 0)
+            return fail(err, HRC_EINVAL, "%s: %s has another shape than by the settings of [tracker]",
+                        from->path, want->tensors[i].name);
+    const quant *a = &from->net.shape.token, *b = &m->net.shape.token;
+    if (a->kind != b->kind || a->levels != b->levels ||
+        from->net.shape.activation != m->net.shape.activation || from->basis != m->basis ||
+        from->lead != m->lead || from->rotation != m->rotation)
+        return fail(err, HRC_EINVAL,
+                    "%s: tokenizer, activation, basis, lead or rotation is not that of [tracker]",
+                    from->path);
+    if (m->codebook)
+        return fail(err, HRC_EINVAL, "%s: a vq model's averages are not in its file", from->path);
+    memcpy(m->params, from->params, sizeof(float) * want->count);
+    adopt_normal(&m->proprio, &from->proprio);
+    adopt_normal(&m->window, &from->window);
+    return HRC_OK;
+}
+
 hrc_status track_model_load(track_model *m, const char *path, hrc_error *err)
 {
     tensorfile file;

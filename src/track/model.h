@@ -32,6 +32,9 @@ typedef struct {
 /* A fresh network by the settings. */
 hrc_status track_model_create(track_model *m, const config *cfg, uint64_t seed, hrc_error *err);
 
+/* Another model's weights and statistics, whose network must have the same shape and no codebook. */
+hrc_status track_model_adopt(track_model *m, const track_model *from, hrc_error *err);
+
 /* Checks everything but the recorded pair: tracker_load (tracker.h) does that too. */
 hrc_status track_model_load(track_model *m, const char *path, hrc_error *err);
 void track_model_free(track_model *m);
