@@ -1,6 +1,7 @@
 #include "learn/gemm_library.h"
 
 #include <cblas.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,12 @@
 void gemm_library_choose(char **argv)
 {
     static const char VARIABLE[] = "OPENBLAS_CORETYPE"; /* who set it knows better, be it this function */
+    char program[PATH_MAX];
     if (strcmp(openblas_get_corename(), "Prescott") != 0 || nn_cpu() < NN_AVX2 || getenv(VARIABLE)) return;
-    if (setenv(VARIABLE, nn_cpu() >= NN_AVX512 ? "SkylakeX" : "Haswell", 0) == 0)
-        execv("/proc/self/exe", argv);
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n < 0 || setenv(VARIABLE, nn_cpu() >= NN_AVX512 ? "SkylakeX" : "Haswell", 0) != 0) return;
+    program[n] = 0;
+    execv(program, argv); /* if that fails, the slow kernels do */
 }
 
 void gemm_library_start(void)
