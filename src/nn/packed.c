@@ -4,11 +4,11 @@
 
 #include "nn/gemm.h"
 
-#define ROWS 8         /* rounded at once for a product with packed weights */
-#define STEPS 1024     /* k of one run of a kernel */
-#define GEMM_ROWS 256  /* block of a that is prepared at once */
-#define GEMM_STEPS 256 /* whole tiles of 32 */
-#define GEMM_PANELS 6  /* 3 of a float kernel, 2 of tiles */
+#define ROWS 8           /* rounded at once for a product with packed weights */
+#define STEPS 1024       /* k of one run of a kernel */
+#define GEMM_ROWS 256    /* block of a that is prepared at once */
+#define GEMM_STEPS 256   /* whole tiles of 32 */
+#define GEMM_COLUMNS 512 /* of b */
 
 /* Bytes of one panel: k steps of 16 (bf16: whole tiles of 32 steps). */
 static size_t panel_bytes(int k, nn_precision precision)
@@ -84,21 +84,23 @@ static void prepare(float *out, const nn_kernels *kernels, const float *a, int m
     }
 }
 
+/* A block of b, as panels, stays while all rows of a pass by. */
 static void gemm(float *c, const float *a, const float *b, int m, int n, int k, int ldc, int lda, int ldb,
                  int flags, nn_precision precision)
 {
     const nn_kernels *kernels = nn_kernels_at(nn_cpu());
     const int most = kernels->rows[precision];
-    _Alignas(64) float rows[GEMM_ROWS * GEMM_STEPS], panels[GEMM_PANELS * NN_PANEL * GEMM_STEPS];
+    _Alignas(64) float rows[GEMM_ROWS * GEMM_STEPS], panels[GEMM_COLUMNS * GEMM_STEPS];
     long by_column = flags & GEMM_TB ? ldb : 1, by_step = flags & GEMM_TB ? 1 : ldb;
-    for (int l = 0; l < k; l += GEMM_STEPS)
-        for (int i = 0; i < m; i += GEMM_ROWS) {
-            int steps = k - l < GEMM_STEPS ? k - l : GEMM_STEPS, some = m - i < GEMM_ROWS ? m - i : GEMM_ROWS;
-            prepare(rows, kernels, a + (flags & GEMM_TA ? (long)l * lda + i : (long)i * lda + l), some, steps,
-                    lda, flags, precision);
-            for (int j = 0; j < n; j += GEMM_PANELS * NN_PANEL) {
-                int width = n - j < GEMM_PANELS * NN_PANEL ? n - j : GEMM_PANELS * NN_PANEL;
-                nn_pack(panels, b + j * by_column + l * by_step, width, steps, by_column, by_step, precision);
+    for (int j = 0; j < n; j += GEMM_COLUMNS)
+        for (int l = 0; l < k; l += GEMM_STEPS) {
+            const int width = n - j < GEMM_COLUMNS ? n - j : GEMM_COLUMNS;
+            const int steps = k - l < GEMM_STEPS ? k - l : GEMM_STEPS;
+            nn_pack(panels, b + j * by_column + l * by_step, width, steps, by_column, by_step, precision);
+            for (int i = 0; i < m; i += GEMM_ROWS) {
+                const int some = m - i < GEMM_ROWS ? m - i : GEMM_ROWS;
+                prepare(rows, kernels, a + (flags & GEMM_TA ? (long)l * lda + i : (long)i * lda + l), some,
+                        steps, lda, flags, precision);
                 for (int r = 0; r < some; r += most)
                     kernels->mul[precision](c + (long)(i + r) * ldc + j, ldc, rows + r * GEMM_STEPS,
                                             GEMM_STEPS, panels, panel_bytes(steps, precision), steps,
