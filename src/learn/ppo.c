@@ -96,13 +96,16 @@ static hrc_status make_networks(ppo *p, const train_input *in, hrc_error *err)
     TRY(normal_create(&p->judge_normal, OBS_CRITIC, &p->memory, err));
     const size_t policy_n = p->model.net.layout.count, judge_n = p->judge.layout.count;
     p->actor = optimiser(p, p->model.net.log_std, in->cfg->ppo_rate);
+    p->actor.options.average = in->cfg->ppo_average;
     p->spread = optimiser(p, HRC_JOINTS, in->cfg->ppo_std_rate);
     p->judge_adam = optimiser(p, judge_n, in->cfg->ppo_critic_rate);
-    const room rooms[] = {{&p->judge_params, judge_n}, {&p->grads, policy_n + judge_n + PPO_EXTRA},
-                          {&p->actor.m, p->actor.n},   {&p->actor.v, p->actor.n},
-                          {&p->spread.m, HRC_JOINTS},  {&p->spread.v, HRC_JOINTS},
-                          {&p->judge_adam.m, judge_n}, {&p->judge_adam.v, judge_n}};
+    const room rooms[] = {{&p->judge_params, judge_n},   {&p->grads, policy_n + judge_n + PPO_EXTRA},
+                          {&p->actor.m, p->actor.n},     {&p->actor.v, p->actor.n},
+                          {&p->spread.m, HRC_JOINTS},    {&p->spread.v, HRC_JOINTS},
+                          {&p->judge_adam.m, judge_n},   {&p->judge_adam.v, judge_n},
+                          {&p->actor.averaged, policy_n}};
     TRY(make_rooms(p, rooms, COUNT(rooms), err));
+    memcpy(p->actor.averaged, p->model.params, sizeof(float) * policy_n);
     nn_layout_init(p->judge_params, &p->judge.layout, in->seed + 1);
     const int most = p->batch > p->n ? p->batch : p->n;
     TRY(policy_pass_create(&p->pass, &p->model.net, &p->ops, p->threads, most, err));
@@ -359,12 +362,20 @@ static hrc_status ppo_iterate(void *self, double done, train_report *r, hrc_erro
 
 static hrc_status ppo_begin_with(void *self, const track_model *m, hrc_error *err)
 {
-    return track_model_adopt(&((ppo *)self)->model, m, err);
+    ppo *p = self;
+    TRY(track_model_adopt(&p->model, m, err));
+    memcpy(p->actor.averaged, p->model.params, sizeof(float) * p->model.net.layout.count);
+    return HRC_OK;
 }
 
 static void ppo_model(void *self, track_model *view)
 {
-    *view = ((ppo *)self)->model;
+    const ppo *p = self;
+    const size_t std = p->model.net.log_std; /* the last of the parameters; it is not averaged */
+    *view = p->model;
+    if (!(p->actor.options.average > 0)) return;
+    memcpy(p->actor.averaged + std, p->model.params + std, sizeof(float) * HRC_JOINTS);
+    view->params = p->actor.averaged;
 }
 
 static env *ppo_world(void *self)
