@@ -6,7 +6,8 @@ PyTorch and in ONNX Runtime, measured in turns so that other load on the machine
 
 Ours: `heracles bench plan`. PyTorch: the network of test/data/make_torch_vectors.py, eager and traced, without
 gradients; the time embedding of the 5 steps is made before, as ours is. ONNX Runtime: `heracles export`, 5 runs.
-ONNX Runtime has no bf16 on a CPU, and PyTorch 1.13 none worth the name without AVX-512: those are left out."""
+PyTorch's bf16 is the same network with weights and activations in bfloat16, timed where the processor has AVX-512;
+ONNX Runtime has no bf16 on a CPU."""
 
 import json
 import os
@@ -26,7 +27,7 @@ def torch_field():
     return m.Field().eval(), m.sinusoid
 
 
-def torch_plans(threads):
+def torch_plans(precision, threads):
     """Median ms of a plan, eager and traced, whichever is faster."""
     import torch
     torch.set_num_threads(threads)
@@ -46,9 +47,10 @@ def torch_plans(threads):
             return x - 0.18 * self.f.head(self.f.norm(y))
 
     with torch.no_grad():
-        waves = [sinusoid(torch.tensor([1000 * t]), 512) for t in steps]
-        x, cond, best = torch.randn(1, 8, 38), torch.randn(1, 76), []
-        step = Step().eval()
+        kind = {"fp32": torch.float32, "bf16": torch.bfloat16}[precision]
+        waves = [sinusoid(torch.tensor([1000 * t]), 512).to(kind) for t in steps]
+        x, cond, best = torch.randn(1, 8, 38, dtype=kind), torch.randn(1, 76, dtype=kind), []
+        step = Step().eval().to(kind)
         for run in (step, torch.jit.freeze(torch.jit.trace(step, (x, waves[0], cond)))):
             times = []
             for _ in range(PLANS + 10):
@@ -65,21 +67,31 @@ def ours(program):
     return {k: v["p50_ms"] for k, v in out.items() if isinstance(v, dict)}
 
 
+# OpenBLAS 0.3.21 does not know processors newer than itself, and oneDNN 2.6 has not been lent the tiles it finds there:
+# PyTorch would run on kernels of 2004 or die of an illegal instruction.
+FAIR = {"OPENBLAS_CORETYPE": "SkylakeX", "ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"}
+
+
 def child(*what):
-    return json.loads(subprocess.check_output([sys.executable, os.path.abspath(__file__), *what], stderr=subprocess.DEVNULL))
+    wide = "avx512_bf16" in open("/proc/cpuinfo").read()
+    return json.loads(subprocess.check_output([sys.executable, os.path.abspath(__file__), *what], stderr=subprocess.DEVNULL,
+                                              env={**os.environ, **(FAIR if wide else {})}))
 
 
 def main():
     if sys.argv[1] == "torch":
-        print(torch_plans(int(sys.argv[2])))
+        print(torch_plans(sys.argv[2], int(sys.argv[3])))
         return
     program, field = sys.argv[1:3]
+    precisions = ["fp32"] + ["bf16"] * ("avx512_bf16" in open("/proc/cpuinfo").read())
     found = {}
     for _ in range(ROUNDS):
         for key, ms in ours(program).items():
             found.setdefault(("heracles", key), []).append(ms)
         for threads in (1, 2):
-            found.setdefault(("PyTorch", f"fp32_{threads}"), []).append(child("torch", str(threads)))
+            for precision in precisions:
+                found.setdefault(("PyTorch", f"{precision}_{threads}"), []).append(
+                    child("torch", precision, str(threads)))
             onnx = subprocess.check_output(["node", "time_onnx.mjs", field, str(threads), str(PLANS)],
                                            cwd=os.path.dirname(field))
             found.setdefault(("ONNX Runtime", f"fp32_{threads}"), []).append(json.loads(onnx))
