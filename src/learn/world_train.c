@@ -16,7 +16,6 @@
 #include "learn/world_fit.h"
 #include "learn/world_ridge.h"
 #include "nn/adam.h"
-#include "nn/muon.h"
 
 #define LEAST_LEFT 8   /* frames of the clip that a start must have before it, unless the clip is shorter */
 #define WARMUP_NOISE 2 /* times the usual: nothing else explores yet */
@@ -24,7 +23,6 @@
 typedef struct {
     float *params, *grads;
     adam optimiser;
-    muon matrices; /* n 0: the optimiser has all parameters */
 } learner;
 
 typedef struct {
@@ -121,10 +119,6 @@ static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *er
     nn_layout_init(t->world.params, &t->dynamics.layout, seed + 1);
     TRY(world_fit_create(&t->fit, &t->dynamics, &t->ops, t->threads, c->world_fit_batch, c->world_fit_horizon,
                          err));
-    if (strcmp(c->world_optimiser, "adam") != 0)
-        TRY(muon_create(&t->policy.matrices, &t->model.net.layout, &t->memory, err));
-    if (!strcmp(c->world_optimiser, "muon-both"))
-        TRY(muon_create(&t->world.matrices, &t->dynamics.layout, &t->memory, err));
     const imagine_options o = dream_options(c);
     return imagine_create(&t->dream, &o, &t->model.net, &t->dynamics, &t->ops, t->threads, err);
 }
@@ -218,10 +212,7 @@ static double descend(world_trainer *t, learner *l)
         comm_sum(l->grads, l->optimiser.n);
         for (size_t i = 0; i < l->optimiser.n; i++) l->grads[i] /= (float)comm_size();
     }
-    if (!l->matrices.n) return adam_step(&l->optimiser, &t->ops, t->threads, l->params, l->grads);
-    const double a = muon_step(&l->matrices, &t->ops, t->threads, l->params, l->grads,
-                               l->optimiser.options.rate, l->optimiser.options.clip);
-    return isfinite(a) ? hypot(a, adam_step(&l->optimiser, &t->ops, t->threads, l->params, l->grads)) : a;
+    return adam_step(&l->optimiser, &t->ops, t->threads, l->params, l->grads);
 }
 
 static hrc_status fit_once(world_trainer *t, world_fit_result *out, hrc_error *err)
@@ -423,13 +414,11 @@ static void world_list(void *self, state_list *l)
     world_model *w = &t->dynamics;
     state_add(l, "", "policy.params", DT_F32, t->policy.params, t->policy.optimiser.n);
     adam_state(&t->policy.optimiser, l, "policy.");
-    muon_state(&t->policy.matrices, l, "policy.");
     state_add(l, "", "codebook", DT_F32, t->model.codebook, quant_state(&t->model.net.shape.token));
     normal_state(&t->model.proprio, l, "normal.proprio.");
     normal_state(&t->model.window, l, "normal.window.");
     state_add(l, "", "world.params", DT_F32, t->world.params, t->world.optimiser.n);
     adam_state(&t->world.optimiser, l, "world.");
-    muon_state(&t->world.matrices, l, "world.");
     state_add(l, "world.", "in_shift", DT_F32, w->in_shift, WI);
     state_add(l, "world.", "in_scale", DT_F32, w->in_scale, WI);
     state_add(l, "world.", "out_shift", DT_F32, w->out_shift, WO);
