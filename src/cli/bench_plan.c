@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "base/rot.h"
 #include "cli/commands.h"
+#include "nn/packed.h"
 #include "plan/planner.h"
 
 #define CASES 4
@@ -89,7 +90,7 @@ static int report(const args *a, const timing *t, const plan_model *m)
 {
     if (!a->json) {
         printf("%zu parameters; a full replan (5 steps), ms; kernels: %s\n", m->net.layout.count,
-               nn_ops_best()->name);
+               nn_kernels_at(nn_cpu())->name);
         printf("%-26s %8s %8s %8s %8s\n", "", "p50", "p99", "p99.9", "max");
         for (int i = 0; i < CASES; i++)
             printf("%-10s %d thread%-7s %8.2f %8.2f %8.2f %8.2f\n",

@@ -18,7 +18,7 @@
 #include "nn/adam.h"
 
 #define LEAST_LEFT 8   /* frames of the clip that a start must have before it, unless the clip is shorter */
-#define WARMUP_NOISE 2 /* times the usual: nothing else explores yet */
+#define WARMUP_NOISE 2 /* times the usual: nothing else explores yet, unless the policy is a trained one */
 
 typedef struct {
     float *params, *grads;
@@ -328,7 +328,7 @@ static hrc_status warm_up(world_trainer *t, train_report *r, hrc_error *err)
 {
     collector *c = &t->real_world;
     const int steps = (t->cfg.world_warmup + c->n - 1) / c->n;
-    const double noise = WARMUP_NOISE * t->cfg.world_noise;
+    const double noise = (t->adopted ? 1 : WARMUP_NOISE) * t->cfg.world_noise;
     world_fit_result fit;
     double began = clock_s();
     collector_reset(c, noise);
