@@ -133,7 +133,7 @@ static void test_replay(void)
             replay_step *s = replay_next(&r, w);
             s->p[0] = (float)(100 * w + t);
             s->age = t % 12;
-            s->linked = t % 12 != 11;
+            s->link = t % 12 != 11 ? LINK_WHOLE : w ? LINK_FAILED : LINK_BROKEN;
         }
         replay_advance(&r);
     }
@@ -147,6 +147,11 @@ static void test_replay(void)
         ENSURE(replay_draw(&r, &dice, 0, 5, &world, &step));
         ENSURE(step >= 35 && step <= 39);
     }
+    /* World 1 failed with step 35, world 0 only ended there. */
+    ENSURE(replay_fails(&r, 1, 30, 5, 5) && replay_fails(&r, 1, 30, 0, 8) && replay_fails(&r, 1, 35, 0, 0));
+    ENSURE(!replay_fails(&r, 1, 30, 6, 8) && !replay_fails(&r, 1, 30, 0, 4) &&
+           !replay_fails(&r, 0, 30, 0, 8));
+    ENSURE(!replay_fails(&r, 1, 36, 0, 20)); /* its end is not known yet */
     replay_free(&r);
 }
 

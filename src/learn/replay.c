@@ -52,10 +52,21 @@ bool replay_draw(const replay *r, rng *dice, int horizon, int recent, int *world
         const int w = (int)rng_below(dice, (uint32_t)r->worlds);
         const int64_t at = r->n - 1 - horizon - rng_below(dice, (uint32_t)span);
         bool whole = true;
-        for (int i = 0; whole && i < horizon; i++) whole = slot(r, w, at + i)->linked;
+        for (int i = 0; whole && i < horizon; i++) whole = slot(r, w, at + i)->link == LINK_WHOLE;
         if (!whole) continue;
         *world = w, *step = at;
         return true;
+    }
+    return false;
+}
+
+bool replay_fails(const replay *r, int world, int64_t step, int least, int most)
+{
+    const int age = slot(r, world, step)->age;
+    for (int i = 0; i <= most && step + i < r->n; i++) {
+        const replay_step *at = slot(r, world, step + i);
+        if (at->age != age + i) return false; /* another episode */
+        if (at->link == LINK_FAILED) return i >= least;
     }
     return false;
 }

@@ -17,9 +17,13 @@ typedef struct {
     float target[HRC_JOINTS]; /* what the step was under */
     int32_t clip, frame;      /* of the reference, before the step */
     int32_t mirrored;
-    int32_t age;    /* steps since the episode began */
-    int32_t linked; /* the next step begins where this one ended: neither end nor push between them */
+    int32_t age;  /* steps since the episode began */
+    int32_t link; /* replay_link */
 } replay_step;
+
+/* What came after a step: a push or the end of the clip, the next step just where this one ended, or that the
+ * episode failed. */
+typedef enum { LINK_BROKEN, LINK_WHOLE, LINK_FAILED } replay_link;
 
 typedef struct {
     arena memory;
@@ -41,6 +45,9 @@ const replay_step *replay_at(const replay *r, int world, int64_t step);
 /* A step of which also the next `horizon` - 1 are there and linked, and its outcome. False when none was
  * found in many tries. */
 bool replay_draw(const replay *r, rng *dice, int horizon, int recent, int *world, int64_t *step);
+
+/* Whether the episode of a step failed, no sooner than `least` and no later than `most` steps after it. */
+bool replay_fails(const replay *r, int world, int64_t step, int least, int most);
 
 /* What the policy had seen by then, oldest first; an episode's first step fills what is before it. */
 void replay_history(const replay *r, float out[OBS_HISTORY][OBS_P], int world, int64_t step);

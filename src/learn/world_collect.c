@@ -82,7 +82,8 @@ static void keep_after(collector *c, int i, double noise)
     const sim_world *now = env_world(c->world, i);
     for (int j = 0; j < HRC_JOINTS; j++) k->target[j] = (float)after->target[j];
     k->clip = after->clip, k->frame = after->frame - 1, k->mirrored = after->mirrored;
-    k->linked = c->end[i] == END_NONE && memcmp(after->qvel, now->qvel, sizeof after->qvel) == 0;
+    const bool whole = c->end[i] == END_NONE && memcmp(after->qvel, now->qvel, sizeof after->qvel) == 0;
+    k->link = whole ? LINK_WHOLE : end_is_failure(c->end[i]) ? LINK_FAILED : LINK_BROKEN;
     if (c->end[i] == END_NONE)
         c->age[i]++;
     else
@@ -106,7 +107,7 @@ int collector_pairs(const collector *c, float *s, float *target, float *next, in
     for (int64_t step = k->n - 2; step >= oldest && n < most; step--)
         for (int w = 0; w < c->n && n < most; w++) {
             const replay_step *at = replay_at(k, w, step);
-            if (!at->linked) continue;
+            if (at->link != LINK_WHOLE) continue;
             memcpy(s + (size_t)n * WS, at->s, sizeof at->s);
             memcpy(target + (size_t)n * HRC_JOINTS, at->target, sizeof at->target);
             memcpy(next + (size_t)n * WS, replay_at(k, w, step + 1)->s, sizeof at->s);

@@ -18,6 +18,8 @@
 #include "nn/adam.h"
 
 #define LEAST_LEFT 8   /* frames of the clip that a start must have before it, unless the clip is shorter */
+#define FAILS_LEAST 12 /* steps from a start that is chosen for its failure to that failure */
+#define FAILS_MOST 75
 #define WARMUP_NOISE 2 /* times the usual: nothing else explores yet, unless the policy is a trained one */
 
 typedef struct {
@@ -227,17 +229,21 @@ static hrc_status fit_once(world_trainer *t, world_fit_result *out, hrc_error *e
     return HRC_OK;
 }
 
-/* A start is where a world lately was, with enough of its clip before it. */
+/* A start is where a world lately was, with enough of its clip before it; a share of them where it was soon
+ * to fail, but not so soon that nothing could be done about it. */
 static void draw_start(world_trainer *t, imagine_start *out)
 {
     const replay *k = &t->real_world.kept;
     const replay_step *at = NULL;
+    const bool failing = rng_double(&t->dice) < t->cfg.world_failing_share;
     int world = 0;
     int64_t step = k->n - 1;
     for (int tries = 0; tries < 100; tries++) {
         replay_draw(k, &t->dice, 0, t->cfg.world_recent, &world, &step);
         at = replay_at(k, world, step);
-        if (at->frame + LEAST_LEFT < t->refs->clips[at->clip].n) break;
+        if (at->frame + LEAST_LEFT < t->refs->clips[at->clip].n &&
+            (!failing || replay_fails(k, world, step, FAILS_LEAST, FAILS_MOST)))
+            break;
     }
     out->frames = t->frames[at->mirrored][at->clip];
     out->n = t->refs->clips[at->clip].n;
