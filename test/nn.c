@@ -111,7 +111,8 @@ static void test_kernels(void)
 {
     for (int level = NN_PLAIN; level <= (int)nn_cpu(); level++)
         for (int precision = NN_FLOAT; precision <= NN_BF16; precision++)
-            for (int rows = 1; rows <= nn_kernels_at((nn_level)level)->rows[precision] && rows <= 50; rows++) {
+            for (int rows = 1; rows <= nn_kernels_at((nn_level)level)->rows[precision] && rows <= 50;
+                 rows++) {
                 static const int N[] = {1, 15, 16, 17, 32, 33, 48, 61, 96}, K[] = {1, 2, 7, 64, 129};
                 for (int i = 0; i < (int)(sizeof N / sizeof *N); i++)
                     for (int j = 0; j < (int)(sizeof K / sizeof *K); j++)
