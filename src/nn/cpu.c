@@ -22,7 +22,6 @@ static int tiles_granted(void)
 static nn_level detect(void)
 {
 #if defined(__x86_64__)
-    __builtin_cpu_init(); /* may be asked before any constructor has run */
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return NN_PLAIN;
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl") ||
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512bw"))

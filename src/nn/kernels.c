@@ -223,17 +223,16 @@ INLINE AVX512 void avx512_tile_float(float *c, int ldc, const void *a, int lda, 
         ROWS_CASE(7, tile, panels)                                                                           \
     default: ROWS_CASE(8, tile, panels)                                                                      \
     }
-#define AVX512_MUL(target, name, tile)                                                                       \
-    target static void name(float *c, int ldc, const void *a, int lda, const void *panels,                   \
-                            size_t panel_size, int k, int rows, int n, int add)                              \
-    {                                                                                                        \
-        const char *w = panels;                                                                              \
-        int j = 0;                                                                                           \
-        for (; j + 2 * NN_PANEL < n; j += 3 * NN_PANEL, w += 3 * panel_size) ROWS_SWITCH(tile, 3)            \
-        for (; j < n; j += NN_PANEL, w += panel_size) ROWS_SWITCH(tile, 1)                                   \
-    }
 
-AVX512_MUL(AVX512, avx512_mul_float, avx512_tile_float)
+AVX512 static void avx512_mul_float(float *c, int ldc, const void *a, int lda, const void *panels,
+                                    size_t panel_size, int k, int rows, int n, int add)
+{
+    const char *w = panels;
+    int j = 0;
+    for (; j + 2 * NN_PANEL < n; j += 3 * NN_PANEL, w += 3 * panel_size) ROWS_SWITCH(avx512_tile_float, 3)
+    for (; j < n; j += NN_PANEL, w += panel_size) ROWS_SWITCH(avx512_tile_float, 1)
+}
+
 static const nn_kernels KERNELS_AVX512 = {"avx512",   {8, 8}, {avx512_mul_float, avx2_mul_bf16},
                                           avx2_round, NULL,   {avx2_pack_float, avx2_pack_bf16}};
 static const nn_kernels KERNELS_AVX512_BF16 = {
