@@ -75,6 +75,29 @@ static void test_gemm_library(void)
     check_all_shapes(gemm_library, false);
 }
 
+/* A weight that is kept, and another of the same shape that is not. */
+static void gemm_kept(float *c, const float *a, const float *b, int m, int n, int k, int ldc, int lda,
+                      int ldb, int flags)
+{
+    arena memory = {0};
+    nn_kept store = {0};
+    nn_ops ops = *nn_ops_best();
+    ops.gemm = nn_gemm_bf16;
+    ops.kept = &store;
+    ENSURE(nn_kept_add(&store, b + 1, n, k, ldb, flags & GEMM_TB, &memory));
+    ENSURE(nn_kept_add(&store, b, n, k, ldb, flags & GEMM_TB, &memory));
+    nn_kept_pack(&store, 1);
+    ENSURE(!nn_kept_find(&store, b, n + 1, k, ldb, flags));
+    ENSURE(!!nn_kept_find(&store, b, n, k, ldb, flags) == !(flags & GEMM_TA));
+    nn_product(&ops, c, a, b, m, n, k, ldc, lda, ldb, flags);
+    arena_free(&memory);
+}
+
+static void test_kept(void)
+{
+    check_all_shapes(gemm_kept, true);
+}
+
 /* Every level this processor has, each number of rows, odd and whole panels. */
 static void check_kernel(nn_level level, nn_precision precision, int rows, int n, int k)
 {
@@ -182,5 +205,5 @@ static void test_activations(void)
 }
 
 TEST_TABLE({"nn.gemm_float", test_gemm_float}, {"nn.gemm_bf16", test_gemm_bf16},
-           {"nn.gemm_library", test_gemm_library}, {"nn.kernels", test_kernels},
+           {"nn.gemm_library", test_gemm_library}, {"nn.kept", test_kept}, {"nn.kernels", test_kernels},
            {"nn.packed_mul", test_packed_mul}, {"nn.bf16", test_bf16}, {"nn.activations", test_activations})

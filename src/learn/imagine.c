@@ -47,7 +47,7 @@ typedef struct {
  * two threads. */
 static int piece_rows(int batch)
 {
-    return batch < 128 ? 32 : 64;
+    return batch < 128 ? 32 : batch < 256 ? 64 : 128;
 }
 
 static hrc_status make_arrays(imagine *g, hrc_error *err)

@@ -1,6 +1,6 @@
 #include "learn/mlp_pass.h"
 
-#define WEIGHT_ROWS 128 /* rows of a weight's gradient that one item computes */
+#define WEIGHT_ROWS 256 /* rows of a weight's gradient that one item computes */
 
 NN_FN hrc_status mlp_pass_create(mlp_pass *p, const nn_mlp *net, const nn_ops *ops, pool *threads, int batch,
                                  arena *memory, hrc_error *err)

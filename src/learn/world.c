@@ -151,7 +151,7 @@ NN_FN void world_forward(world_pass *p, real *next, const real *s, const real *t
         for (int i = 0; i < WI; i++)
             x[(size_t)r * WI + i] = (x[(size_t)r * WI + i] - m->in_shift[i]) * m->in_scale[i];
     nn_mlp_forward(p->ops, &m->net, p->y, p->net.work, p->x, params, p->rows, first, n);
-    p->ops->gemm(y, x, params + m->skip, n, WO, WI, WO, WI, WI, GEMM_TB | GEMM_ADD);
+    nn_product(p->ops, y, x, params + m->skip, n, WO, WI, WO, WI, WI, GEMM_TB | GEMM_ADD);
     for (int r = 0; r < n; r++) {
         const size_t at = (size_t)r * WO;
         for (int i = 0; i < WO; i++) o[at + i] = m->out_shift[i] + m->out_scale[i] * y[at + i];
@@ -171,7 +171,7 @@ NN_FN void world_backward(world_pass *p, real *ds, real *dtarget, const real *dn
         for (int i = 0; i < WO; i++) dy[at + i] *= m->out_scale[i];
     }
     nn_mlp_back(p->ops, &m->net, p->dx, p->net.work, p->dy, params, p->rows, first, n);
-    p->ops->gemm(dx, dy, params + m->skip, n, WI, WO, WI, WO, WI, GEMM_ADD);
+    nn_product(p->ops, dx, dy, params + m->skip, n, WI, WO, WI, WO, WI, GEMM_ADD);
     for (int r = 0; r < n; r++)
         for (int i = 0; i < WI; i++) dx[(size_t)r * WI + i] *= m->in_scale[i];
     for (int i = 0; i < n; i += WORLD_LANES) {

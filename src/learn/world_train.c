@@ -16,6 +16,7 @@
 #include "learn/world_fit.h"
 #include "learn/world_ridge.h"
 #include "nn/adam.h"
+#include "nn/gemm.h"
 
 #define LEAST_LEFT 8   /* frames of the clip that a start must have before it, unless the clip is shorter */
 #define FAILS_LEAST 12 /* steps from a start that is chosen for its failure to that failure */
@@ -33,6 +34,8 @@ typedef struct {
     const references *refs;
     pool *threads;
     nn_ops ops;
+    nn_kept kept;          /* weights of an update's products: first the world model's, then the policy's */
+    int kept_world;        /* how many are the world model's; 0: none are kept */
     obs_frame **frames[2]; /* (clips) each, as they are and mirrored: of every frame */
     sampling starts;
     collector real_world;
@@ -125,11 +128,31 @@ static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *er
     return imagine_create(&t->dream, &o, &t->model.net, &t->dynamics, &t->ops, t->threads, err);
 }
 
+/* An update multiplies by the same weights period after period. */
+static hrc_status keep_weights(world_trainer *t, hrc_error *err)
+{
+    const policy *net = &t->model.net;
+    const float *world = t->world.params, *skip = world + t->dynamics.skip, *own = t->policy.params;
+    const int d = net->shape.token.dim, columns = t->cfg.world_gradient_history * OBS_P;
+    arena *a = &t->memory;
+    nn_kept *k = &t->kept;
+    if (t->ops.gemm != nn_gemm_bf16) return HRC_OK; /* a library's product packs for itself */
+    bool fine = nn_mlp_keep(&t->dynamics.net, k, world, a) && nn_kept_add(k, skip, WO, WI, WI, GEMM_TB, a) &&
+                nn_kept_add(k, skip, WI, WO, WI, 0, a);
+    t->kept_world = k->count;
+    fine = fine && nn_mlp_keep(&net->encoder, k, own, a) && nn_mlp_keep(&net->action, k, own, a) &&
+           nn_mlp_keep(&net->reconstruction, k, own, a) &&
+           nn_mlp_keep_inputs(&net->action, k, own, 0, d, a) &&
+           nn_mlp_keep_inputs(&net->action, k, own, d + OBS_PROPRIO - columns, columns, a);
+    return fine ? HRC_OK : fail(err, HRC_ENOMEM, "training: out of memory for packed weights");
+}
+
 static hrc_status create_parts(world_trainer *t, uint64_t seed, uint64_t own, hrc_error *err)
 {
     env *e;
     TRY(list_frames(t, err));
     TRY(create_networks(t, seed, err));
+    TRY(keep_weights(t, err));
     TRY(sampling_create(&t->starts, &t->cfg, t->refs, err));
     const env_starts starts = sampling_starts(&t->starts);
     TRY(env_create(&e, &t->cfg, t->refs, t->cfg.world_worlds, own, &starts, t->threads, err));
@@ -210,11 +233,26 @@ static bool fill_fit(world_trainer *t)
 /* Returns the gradient's norm; what is not finite has changed nothing. */
 static double descend(world_trainer *t, learner *l)
 {
+    t->ops.kept = NULL;
     if (comm_size() > 1) { /* each rank has its own worlds; the mean of all gradients moves them all alike */
         comm_sum(l->grads, l->optimiser.n);
         for (size_t i = 0; i < l->optimiser.n; i++) l->grads[i] /= (float)comm_size();
     }
     return adam_step(&l->optimiser, &t->ops, t->threads, l->params, l->grads);
+}
+
+static void pack_weight(void *ctx, int item, int worker)
+{
+    (void)worker;
+    nn_kept_pack(ctx, item);
+}
+
+/* Until descend() the first n weights stay what they are. */
+static void weights_stay(world_trainer *t, int n)
+{
+    if (!t->kept_world) return;
+    pool_items(t->threads, n, pack_weight, &t->kept);
+    t->ops.kept = &t->kept;
 }
 
 static hrc_status fit_once(world_trainer *t, world_fit_result *out, hrc_error *err)
@@ -223,6 +261,7 @@ static hrc_status fit_once(world_trainer *t, world_fit_result *out, hrc_error *e
         return fail(err, HRC_EINVAL, "world model: no %d steps in a row, every episode ends before",
                     t->fit.horizon);
     memset(t->world.grads, 0, sizeof(float) * t->world.optimiser.n);
+    weights_stay(t, t->kept_world);
     *out = world_fit_gradient(&t->fit, t->world.grads, t->world.params);
     if (!isfinite(descend(t, &t->world)))
         return fail(err, HRC_ENONFINITE, "world model: the gradient is not finite");
@@ -257,6 +296,7 @@ static hrc_status improve_once(world_trainer *t, imagine_result *out, double *no
     imagine_start *starts = imagine_starts(t->dream);
     for (int b = 0; b < t->cfg.world_batch; b++) draw_start(t, &starts[b]);
     memset(t->policy.grads, 0, sizeof(float) * t->policy.optimiser.n);
+    weights_stay(t, t->kept.count);
     *out = imagine_gradient(t->dream, t->policy.grads, t->policy.params, t->model.codebook, t->world.params);
     *norm = descend(t, &t->policy);
     if (!isfinite(*norm)) return fail(err, HRC_ENONFINITE, "policy: the gradient is not finite");

@@ -93,9 +93,29 @@ NN_FN void nn_mlp_back_inputs(const nn_ops *o, const nn_mlp *m, real *dx, const 
 {
     const int nin = m->size[0], nout = m->size[1];
     const real *from = m->layers == 1 ? dy : work + hidden_at(m, 1, GRADIENT, rows);
-    o->gemm(dx + (size_t)first * (size_t)columns, from + (size_t)first * (size_t)nout,
-            params + weight_at(m, 0) + column, n, columns, nout, columns, nout, nin, 0);
+    nn_product(o, dx + (size_t)first * (size_t)columns, from + (size_t)first * (size_t)nout,
+               params + weight_at(m, 0) + column, n, columns, nout, columns, nout, nin, 0);
 }
+
+#ifndef NN_DOUBLE
+bool nn_mlp_keep(const nn_mlp *m, nn_kept *s, const float *params, arena *memory)
+{
+    bool fine = true;
+    for (int i = 0; i < m->layers; i++) {
+        const int nin = m->size[i], nout = m->size[i + 1];
+        const float *w = params + weight_at(m, i);
+        fine = fine && nn_kept_add(s, w, nout, nin, nin, GEMM_TB, memory) &&
+               nn_kept_add(s, w, nin, nout, nin, 0, memory);
+    }
+    return fine;
+}
+
+bool nn_mlp_keep_inputs(const nn_mlp *m, nn_kept *s, const float *params, int column, int columns,
+                        arena *memory)
+{
+    return nn_kept_add(s, params + weight_at(m, 0) + column, columns, m->size[1], m->size[0], 0, memory);
+}
+#endif
 
 NN_FN void nn_mlp_back_w(const nn_ops *o, const nn_mlp *m, real *grads, const real *work, const real *dy,
                          const real *x, int rows, int layer, int first, int n)

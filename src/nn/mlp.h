@@ -43,6 +43,14 @@ NN_FN void nn_mlp_back_inputs(const nn_ops *o, const nn_mlp *m, real *dx, const 
 NN_FN void nn_mlp_back_w(const nn_ops *o, const nn_mlp *m, real *grads, const real *work, const real *dy,
                          const real *x, int rows, int layer, int first, int n);
 
+#ifndef NN_DOUBLE
+/* Adds its weights, for the forward and the backward pass, to what is kept packed; and those of
+ * nn_mlp_back_inputs. false when out of memory or places. */
+bool nn_mlp_keep(const nn_mlp *m, nn_kept *s, const float *params, arena *memory);
+bool nn_mlp_keep_inputs(const nn_mlp *m, nn_kept *s, const float *params, int column, int columns,
+                        arena *memory);
+#endif
+
 /* Where nn_mlp_back leaves the gradient of hidden layer 1, 2, ... before its activation: (rows, size). */
 NN_FN const real *nn_mlp_gradient(const nn_mlp *m, const real *work, int layer, int rows);
 

@@ -10,6 +10,7 @@
 #define HRC_NN_OPS_H
 
 #include "nn/cpu.h"
+#include "nn/kept.h"
 #include "nn/real.h"
 
 enum { GEMM_TA = 1, GEMM_TB = 2, GEMM_ADD = 4 };
@@ -62,17 +63,33 @@ typedef struct {
     /* One AdamW step with decoupled decay; the two *_fix are 1 / (1 - beta^t). */
     void (*adamw)(real *param, real *m, real *v, const real *grad, real grad_scale, real rate, real beta1,
                   real beta2, real eps, real decay, real m_fix, real v_fix, int n);
+
+    const nn_kept *kept; /* weights that need no packing now, or NULL */
 } nn_ops;
 
 /* The table for a level of nn/cpu.h, with our own matrix product; and the best for this processor. */
 NN_FN const nn_ops *nn_ops_at(nn_level level);
 NN_FN const nn_ops *nn_ops_best(void);
 
+/* gemm with a weight, which may be kept. */
+static inline void nn_product(const nn_ops *o, real *c, const real *a, const real *w, int m, int n, int k,
+                              int ldc, int lda, int ldb, int flags)
+{
+#ifndef NN_DOUBLE
+    const nn_packed *packed = o->kept ? nn_kept_find(o->kept, w, n, k, ldb, flags) : NULL;
+    if (packed) {
+        nn_gemm_packed(c, a, packed, m, ldc, lda, flags);
+        return;
+    }
+#endif
+    o->gemm(c, a, w, m, n, k, ldc, lda, ldb, flags);
+}
+
 /* y (rows,nout) = x (rows,nin) w^T + b; w (nout,nin) */
 static inline void nn_linear(const nn_ops *o, real *y, const real *x, const real *w, const real *b, int rows,
                              int nin, int nout)
 {
-    o->gemm(y, x, w, rows, nout, nin, nout, nin, nin, GEMM_TB);
+    nn_product(o, y, x, w, rows, nout, nin, nout, nin, nin, GEMM_TB);
     o->add_rows(y, b, rows, nout);
 }
 
@@ -80,7 +97,7 @@ static inline void nn_linear(const nn_ops *o, real *y, const real *x, const real
 static inline void nn_linear_back_x(const nn_ops *o, real *dx, const real *dy, const real *w, int rows,
                                     int nin, int nout, int flags)
 {
-    o->gemm(dx, dy, w, rows, nin, nout, nin, nout, nin, flags);
+    nn_product(o, dx, dy, w, rows, nin, nout, nin, nout, nin, flags);
 }
 
 /* Rows first .. first+n-1 of dw (nout,nin) += dy^T x, and the same of db (nout): a weight's gradient can be

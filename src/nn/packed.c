@@ -84,31 +84,58 @@ static void prepare(float *out, const nn_kernels *kernels, const float *a, int m
     }
 }
 
+/* Rows of a, prepared in blocks, times `width` columns of panels; `steps` of the sum. */
+typedef struct {
+    float *c;
+    const float *a;
+    const void *panels;
+    size_t panel_size;
+    int m, width, steps, ldc, lda, flags;
+    nn_precision precision;
+} block;
+
+static void block_mul(const block *b)
+{
+    const nn_kernels *kernels = nn_kernels_at(nn_cpu());
+    const int most = kernels->rows[b->precision];
+    _Alignas(64) float rows[GEMM_ROWS * GEMM_STEPS];
+    for (int i = 0; i < b->m; i += GEMM_ROWS) {
+        const int some = b->m - i < GEMM_ROWS ? b->m - i : GEMM_ROWS;
+        prepare(rows, kernels, b->a + (b->flags & GEMM_TA ? (long)i : (long)i * b->lda), some, b->steps,
+                b->lda, b->flags, b->precision);
+        for (int r = 0; r < some; r += most)
+            kernels->mul[b->precision](b->c + (long)(i + r) * b->ldc, b->ldc, rows + r * GEMM_STEPS,
+                                       GEMM_STEPS, b->panels, b->panel_size, b->steps,
+                                       some - r < most ? some - r : most, b->width, b->flags & GEMM_ADD);
+    }
+}
+
 /* A block of b, as panels, stays while all rows of a pass by. */
 static void gemm(float *c, const float *a, const float *b, int m, int n, int k, int ldc, int lda, int ldb,
                  int flags, nn_precision precision)
 {
-    const nn_kernels *kernels = nn_kernels_at(nn_cpu());
-    const int most = kernels->rows[precision];
-    _Alignas(64) float rows[GEMM_ROWS * GEMM_STEPS], panels[GEMM_COLUMNS * GEMM_STEPS];
+    _Alignas(64) float panels[GEMM_COLUMNS * GEMM_STEPS];
     long by_column = flags & GEMM_TB ? ldb : 1, by_step = flags & GEMM_TB ? 1 : ldb;
     for (int j = 0; j < n; j += GEMM_COLUMNS)
         for (int l = 0; l < k; l += GEMM_STEPS) {
             const int width = n - j < GEMM_COLUMNS ? n - j : GEMM_COLUMNS;
             const int steps = k - l < GEMM_STEPS ? k - l : GEMM_STEPS;
             nn_pack(panels, b + j * by_column + l * by_step, width, steps, by_column, by_step, precision);
-            for (int i = 0; i < m; i += GEMM_ROWS) {
-                const int some = m - i < GEMM_ROWS ? m - i : GEMM_ROWS;
-                prepare(rows, kernels, a + (flags & GEMM_TA ? (long)l * lda + i : (long)i * lda + l), some,
-                        steps, lda, flags, precision);
-                for (int r = 0; r < some; r += most)
-                    kernels->mul[precision](c + (long)(i + r) * ldc + j, ldc, rows + r * GEMM_STEPS,
-                                            GEMM_STEPS, panels, panel_bytes(steps, precision), steps,
-                                            some - r < most ? some - r : most, width, flags & GEMM_ADD || l);
-            }
+            block_mul(&(block){c + j, a + (flags & GEMM_TA ? (long)l * lda : (long)l), panels,
+                               panel_bytes(steps, precision), m, width, steps, ldc, lda,
+                               l ? flags | GEMM_ADD : flags, precision});
         }
     if (k == 0 && !(flags & GEMM_ADD))
         for (int i = 0; i < m; i++) memset(c + (long)i * ldc, 0, (size_t)n * sizeof *c);
+}
+
+void nn_gemm_packed(float *c, const float *a, const nn_packed *b, int m, int ldc, int lda, int flags)
+{
+    for (int l = 0; l < b->k; l += GEMM_STEPS)
+        block_mul(&(block){c, a + l, (const char *)b->panels + panel_bytes(l, b->precision),
+                           panel_bytes(b->k, b->precision), m, b->n,
+                           b->k - l < GEMM_STEPS ? b->k - l : GEMM_STEPS, ldc, lda,
+                           l ? flags | GEMM_ADD : flags, b->precision});
 }
 
 void nn_gemm_float(float *c, const float *a, const float *b, int m, int n, int k, int ldc, int lda, int ldb,

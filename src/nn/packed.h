@@ -32,6 +32,10 @@ nn_packed nn_pack(void *memory, const float *w, int n, int k, long by_column, lo
 void nn_packed_mul(float *y, int ldy, const float *x, int ldx, const nn_packed *w, int rows, int first,
                    int last, int add);
 
+/* c (m,n) = a (m,k) b, or += with GEMM_ADD, for many rows: what nn_gemm_float or nn_gemm_bf16 would do with
+ * what b was packed from. */
+void nn_gemm_packed(float *c, const float *a, const nn_packed *b, int m, int ldc, int lda, int flags);
+
 static inline int nn_panels(int n)
 {
     return (n + NN_PANEL - 1) / NN_PANEL;
