@@ -290,6 +290,29 @@ static void test_parameters_matter(void)
     bed_free(&b);
 }
 
+/* The root's acceleration in free fall, in parts of gravity; low: flat on its back, 0.28 m up, else 2 m. */
+static double weight_felt(sim *s, bool low, double light)
+{
+    sim_world w = {0};
+    double target[HRC_JOINTS];
+    default_targets(target);
+    stand(s, &w);
+    w.qpos[2] = low ? 0.28 : 2;
+    if (low) w.qpos[3] = sqrt(0.5), w.qpos[5] = -sqrt(0.5);
+    w.params.light = light;
+    sim_step_one(s, &w, target, 0);
+    return w.qvel[2] / (-9.81 * sim_period(s));
+}
+
+static void test_light_on_the_ground(void)
+{
+    bed b = bed_make(1, NULL);
+    ENSURE_NEAR(weight_felt(b.s, true, 0), 1, 0.02);
+    ENSURE_NEAR(weight_felt(b.s, true, 0.6), 0.4, 0.02);
+    ENSURE_NEAR(weight_felt(b.s, false, 0.6), 1, 0.02);
+    bed_free(&b);
+}
+
 static void stand_for(sim_world *w, double timestep, const char *damping)
 {
     hrc_error err;
@@ -348,11 +371,10 @@ static void test_divergence_is_told(void)
     ENSURE(!other.diverged && isfinite(other.qpos[2]));
 }
 
-TEST_TABLE({"fk.against_mujoco", test_fk_against_mujoco},
-           {"fk.batch_and_jacobian", test_fk_batch_and_jacobian},
-           {"sim.model_is_the_robot", test_model_is_the_robot},
-           {"sim.asset_is_current", test_asset_is_current},
-           {"sim.stands_on_its_feet", test_stands_on_its_feet}, {"sim.effort_limits", test_effort_limits},
-           {"sim.push_and_hit", test_push_and_hit}, {"sim.threads_do_not_matter", test_threads_do_not_matter},
-           {"sim.parameters_matter", test_parameters_matter}, {"sim.implicit_damping", test_implicit_damping},
-           {"sim.divergence_is_told", test_divergence_is_told})
+TEST_TABLE(
+    {"fk.against_mujoco", test_fk_against_mujoco}, {"fk.batch_and_jacobian", test_fk_batch_and_jacobian},
+    {"sim.model_is_the_robot", test_model_is_the_robot}, {"sim.asset_is_current", test_asset_is_current},
+    {"sim.stands_on_its_feet", test_stands_on_its_feet}, {"sim.effort_limits", test_effort_limits},
+    {"sim.push_and_hit", test_push_and_hit}, {"sim.threads_do_not_matter", test_threads_do_not_matter},
+    {"sim.parameters_matter", test_parameters_matter}, {"sim.light_on_the_ground", test_light_on_the_ground},
+    {"sim.implicit_damping", test_implicit_damping}, {"sim.divergence_is_told", test_divergence_is_told})

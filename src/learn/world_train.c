@@ -119,6 +119,7 @@ static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *er
     TRY(learner_create(&t->policy, t->model.net.layout.count, true, &t->memory, err));
     memcpy(t->policy.optimiser.averaged, t->policy.params, sizeof(float) * t->policy.optimiser.n);
     t->policy.optimiser.options.average = c->world_average;
+    t->policy.optimiser.options.warmup = c->world_rate_warmup;
     world_init(&t->dynamics, hidden.size, hidden.n);
     TRY(learner_create(&t->world, t->dynamics.layout.count, false, &t->memory, err));
     nn_layout_init(t->world.params, &t->dynamics.layout, seed + 1);
@@ -406,6 +407,8 @@ static double decayed(double rate, double final_share, double done)
 static void set_schedule(world_trainer *t, double done)
 {
     env_push_share(t->real_world.world, done < t->cfg.world_ease ? done / t->cfg.world_ease : 1);
+    env_light(t->real_world.world,
+              done < t->cfg.world_heavy ? t->cfg.world_light * (1 - done / t->cfg.world_heavy) : 0);
     t->world.optimiser.options.rate = decayed(t->cfg.world_fit_rate, t->cfg.world_final_rate, done);
     t->policy.optimiser.options.rate = decayed(t->cfg.world_rate, t->cfg.world_final_rate, done);
 }

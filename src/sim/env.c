@@ -18,7 +18,7 @@ struct env {
     env_starts starts;
     fallen_index fallen;
     double period;
-    double push_share;
+    double push_share, light;
     int n;
     env_one *worlds;
     int64_t frames; /* where an episode can begin, over all clips */
@@ -98,6 +98,11 @@ double env_mujoco_s(const env *e)
 void env_push_share(env *e, double share)
 {
     e->push_share = share;
+}
+
+void env_light(env *e, double share)
+{
+    e->light = share;
 }
 
 /* ---- Observation ---- */
@@ -203,6 +208,7 @@ static void act(const env *e, env_one *w, const float *action, int worker)
     const ref_frame *seen = ref_at(e->refs, w, w->frame + e->options.lead + action_frame(e->options.basis));
     action_target(w->after.target, e->options.basis, action, seen->qpos + 7, w->offset);
     remember(w, w->after.target);
+    w->sim.params.light = e->light;
     sim_step_one(e->physics, &w->sim, w->after.target, worker);
     w->frame++;
     w->steps++;

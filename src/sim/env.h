@@ -54,6 +54,9 @@ double env_mujoco_s(const env *e); /* seconds that all threads have spent inside
 /* Pushes of `share` of the configured strength from now on, 0 .. 1: for a gentle beginning. */
 void env_push_share(env *e, double share);
 
+/* Robots on the ground lack this share of their weight from now on, 0 .. 1 (sim_params.light). */
+void env_light(env *e, double share);
+
 void env_reset(env *e, const env_arrays *out);                      /* all worlds */
 void env_step(env *e, const float *actions, const env_arrays *out); /* actions (n, HRC_JOINTS), unscaled */
 

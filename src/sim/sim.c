@@ -128,9 +128,17 @@ void worker_load(const sim *s, sim_worker *k, const sim_world *w)
     for (int i = 0; i < COUNT(BAD); i++) d->warning[BAD[i]].number = 0;
 }
 
+/* Weight comes back between the two heights of the root, so that who stands has all of it. */
+static double lacking_weight(const sim_params *p, double height)
+{
+    const double low = 0.3, high = 0.6, part = (high - height) / (high - low);
+    return p->light * (part < 0 ? 0 : part > 1 ? 1 : part);
+}
+
 void worker_actuate(const sim *s, sim_worker *k, sim_world *w, const double target[HRC_JOINTS])
 {
     mjData *d = k->data;
+    k->model->opt.gravity[2] = s->model->opt.gravity[2] * (1 - lacking_weight(&w->params, d->qpos[2]));
     for (int i = 0; i < HRC_JOINTS; i++) {
         const hrc_joint *j = &G1_JOINT[i];
         double kd = j->kd * w->params.kd[i], limit = j->effort * w->params.strength;

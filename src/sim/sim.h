@@ -23,6 +23,7 @@ typedef struct {
     double armature[HRC_JOINTS];           /* factor */
     double kp[HRC_JOINTS], kd[HRC_JOINTS]; /* factors on the gains */
     double strength;                       /* factor on the torque limits */
+    double light;                          /* share of its weight that a robot on the ground lacks */
 } sim_params;
 
 typedef struct {
