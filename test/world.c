@@ -347,6 +347,28 @@ static void test_imagine_gradient(void)
                                       .rate_weight = 0.7});
 }
 
+/* A rollout that the world model takes out of this world teaches nothing, and the others as much as without
+ * it. */
+static void test_imagine_wild(void)
+{
+    pool *threads;
+    hrc_error err;
+    dice = rng_make(9, 0);
+    dreaming c = {.o = {.batch = SEQUENCES, .steps = 3, .depth = 1, .lead = 1, .state_clip = 100}};
+    ENSURE_OK(pool_create(&threads, 1, &err));
+    dream_create(&c, threads);
+    imagine_start *s = imagine_starts(c.g);
+    for (int b = 0; b < SEQUENCES; b++) s[b].s[WS_V] = b ? 1e30 : 11;
+    ENSURE(dreaming_value(&c) == 0);
+    for (size_t i = 0; i < c.net.layout.count; i++) ENSURE(c.grads[i] == 0);
+    s[1].s[WS_V] = 0;
+    ENSURE(dreaming_value(&c) > 0);
+    for (size_t i = 0; i < c.net.layout.count; i++) ENSURE(isfinite(c.grads[i]));
+    imagine_free(c.g);
+    pool_free(threads);
+    free(c.world), free(c.params), free(c.grads);
+}
+
 /* The reconstruction's target counts as a constant, so only the first period can be checked. */
 static void test_imagine_reconstruction(void)
 {
@@ -379,5 +401,6 @@ static void test_imagine_sees(void)
 TEST_TABLE({"world.advance_gradient", test_advance_gradient}, {"world.outputs_invert", test_outputs_invert},
            {"world.points_gradient", test_points_gradient}, {"world.points_heights", test_points_heights},
            {"world.fit_gradient", test_fit_gradient}, {"world.imagine_gradient", test_imagine_gradient},
+           {"world.imagine_wild", test_imagine_wild},
            {"world.imagine_reconstruction", test_imagine_reconstruction},
            {"world.imagine_sees", test_imagine_sees})

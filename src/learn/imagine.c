@@ -23,7 +23,7 @@ struct imagine {
     mlp_pass encoder, action, reconstruction;
     real *s, *ds;             /* (steps + 1, batch, WS) */
     real *ref;                /* (steps, batch, WS): the reference after the period */
-    real *count;              /* (steps, batch): 1 / rows, 0 after the clip's end */
+    real *count;              /* (steps, batch): 1 / rows, 0 after the clip's end or a wild state */
     real *p, *dp;             /* (OBS_HISTORY - 1 + steps, batch, OBS_P): normalised; row 9 + t is of s_t */
     real *window;             /* (steps, batch, OBS_WINDOW), normalised */
     real *inputs;             /* (steps, batch, d + OBS_PROPRIO): of the action decoder */
@@ -241,6 +241,31 @@ static void act_and_move(imagine *g, int t, piece c)
                   g->target + first * HRC_JOINTS, g->world_params, (int)first, c.n);
 }
 
+/* Faster than any robot: the world model was led where it knows nothing. */
+static bool is_wild(const real s[WS])
+{
+    static const struct {
+        int first, n;
+        real most; /* m/s, rad/s, rad/s */
+    } LIMITS[] = {{WS_V, 3, 10}, {WS_W, 3, 30}, {WS_QD, HRC_JOINTS, 60}};
+    for (int g = 0; g < COUNT(LIMITS); g++)
+        for (int i = LIMITS[g].first; i < LIMITS[g].first + LIMITS[g].n; i++)
+            if (!(fabs(s[i]) <= LIMITS[g].most)) return true; /* so is what is not a number */
+    return false;
+}
+
+/* A rollout that went wild in period t no longer counts from there on; it goes on from the reference, so that
+ * all its numbers stay finite. */
+static void end_wild(imagine *g, int t, piece c)
+{
+    for (int b = c.first; b < c.first + c.n; b++) {
+        real *next = g->s + row_at(g, t + 1, b) * WS;
+        if (!is_wild(next)) continue;
+        memcpy(next, g->ref + row_at(g, t, b) * WS, WS * sizeof *next);
+        for (int i = t; i < g->o.steps; i++) g->count[row_at(g, i, b)] = 0;
+    }
+}
+
 /* ---- Losses ---- */
 
 static void tracking_losses(imagine *g, piece c, imagine_result *sum)
@@ -400,6 +425,7 @@ static void imagine_piece(void *ctx, int item, int worker)
     for (int t = 0; t < g->o.steps; t++) {
         observe(g, t, c);
         act_and_move(g, t, c);
+        end_wild(g, t, c);
     }
     for (int t = 0; t < g->o.steps + OBS_HISTORY - 1; t++)
         memset(g->dp + row_at(g, t, c.first) * OBS_P, 0, sizeof(real) * OBS_P * (size_t)c.n);
