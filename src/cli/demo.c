@@ -39,7 +39,7 @@ static hrc_status add_acts(course_list *list, hrc_error *err)
     push(&list->courses[0], 4, 0, 0.6);
     push(&list->courses[0], 8, -0.6, 0);
     TRY(courses_add_stand(list, "knocked over", FALL_S, &knocked, err));
-    push(knocked, 1, -3, 0);
+    push(knocked, 1, -5, 0);
     return courses_add_shipped(list, "05_04", "dance", ACT_S, err);
 }
 
