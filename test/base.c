@@ -117,7 +117,9 @@ static void test_config_reads(void)
     hrc_error err;
     config c = config_default();
     ENSURE(c.sim_substeps == 4 && c.sim_timestep == 0.005 && !strcmp(c.sim_feet, "exact"));
-    ENSURE_OK(parse(&c, "# note\n[sim]\nsubsteps = 2\n feet=light\r\n\n[motion]\nfps = 25", &err));
+    ENSURE_OK(
+        parse(&c, "# note\n[sim]  # more\nsubsteps = 2 # less\n feet=light\r\n\n[motion]\n  # note\nfps = 25",
+              &err));
     ENSURE(c.sim_substeps == 2 && !strcmp(c.sim_feet, "light") && c.motion_fps == 25);
     ENSURE_OK(config_override(&c, "sim.friction=1.25", &err));
     ENSURE(c.sim_friction == 1.25);

@@ -1,5 +1,6 @@
-/* INI: "[section]", "key = value", comments from '#' or ';' at the start of a line. The parser is our own
- * because libheracles reads the config inside a model and must not depend on anything. */
+/* INI: "[section]", "key = value", comments from '#' or ';' at the start of a line, or from '#' after a
+ * space: what `heracles help config` prints can be read. The parser is our own because libheracles reads the
+ * config inside a model and must not depend on anything. */
 #include "base/config.h"
 
 #include <ctype.h>
@@ -112,9 +113,17 @@ static char *trim(char *text)
     return text;
 }
 
+/* Ends the line where a comment begins behind something; CORPUS#CLIP is none. */
+static void drop_comment(char *line)
+{
+    for (char *at = line; *at; at++)
+        if (*at == '#' && at > line && isspace((unsigned char)at[-1])) *at = 0;
+}
+
 static hrc_status scan_line(char *line, char section[64], const char *where, ini_entry *entry, void *ctx,
                             hrc_error *err)
 {
+    drop_comment(line);
     char *text = trim(line);
     if (*text == 0 || *text == '#' || *text == ';') return HRC_OK;
     size_t n = strlen(text);
