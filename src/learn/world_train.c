@@ -45,8 +45,9 @@ typedef struct {
     world_fit fit;
     imagine *dream;
     rng dice;
-    int64_t warm; /* 1: scales are measured, the warm-up is over */
-    bool adopted; /* the policy is a trained one, with its statistics */
+    int64_t warm;         /* 1: scales are measured, the warm-up is over */
+    bool adopted;         /* the policy is a trained one, with its statistics */
+    double failing_share; /* now */
 } world_trainer;
 
 static config environment_config(const config *cfg)
@@ -275,7 +276,7 @@ static void draw_start(world_trainer *t, imagine_start *out)
 {
     const replay *k = &t->real_world.kept;
     const replay_step *at = NULL;
-    const bool failing = rng_double(&t->dice) < t->cfg.world_failing_share;
+    const bool failing = rng_double(&t->dice) < t->failing_share;
     int world = 0;
     int64_t step = k->n - 1;
     for (int tries = 0; tries < 100; tries++) {
@@ -406,6 +407,9 @@ static double decayed(double rate, double final_share, double done)
 
 static void set_schedule(world_trainer *t, double done)
 {
+    const double dwell = done > 1 - t->cfg.world_settle ? 0.5 : 1;
+    t->failing_share = dwell * t->cfg.world_failing_share;
+    t->starts.share = dwell * t->cfg.world_hard_share;
     env_push_share(t->real_world.world, done < t->cfg.world_ease ? done / t->cfg.world_ease : 1);
     env_light(t->real_world.world,
               done < t->cfg.world_heavy ? t->cfg.world_light * (1 - done / t->cfg.world_heavy) : 0);
