@@ -131,7 +131,8 @@ install: all
 	install -d $(DESTDIR)$(prefix)/share/heracles/motions/suites
 	install -m 644 motions/*.safetensors $(DESTDIR)$(prefix)/share/heracles/motions/
 	install -m 644 motions/suites/*.csv $(DESTDIR)$(prefix)/share/heracles/motions/suites/
-	install -d $(DESTDIR)$(prefix)/share/heracles/models
+	install -d $(DESTDIR)$(prefix)/share/heracles/examples $(DESTDIR)$(prefix)/share/heracles/models
+	install -m 644 examples/many-motions.ini $(DESTDIR)$(prefix)/share/heracles/examples/
 	for m in $(wildcard models/*.safetensors); do install -m 644 $$m $(DESTDIR)$(prefix)/share/heracles/models/; done
 	sed 's|@prefix@|$(prefix)|' tools/heracles.pc.in > $(DESTDIR)$(prefix)/lib/pkgconfig/heracles.pc
 

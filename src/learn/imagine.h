@@ -4,9 +4,9 @@
  *   L = 1/(batch steps) sum [ tracking (imagine_loss.h) + w_a |a_t|^2 + w_r |a_t - a_(t-1)|^2 ]
  *       + w_rec L_rec (of the first `rec_steps` periods) + the tokenizer's own loss
  *
- * Periods after the end of a clip do not count. Sequences are shared out in pieces of 32, of a large batch
- * 64; the weights' gradients are then products over all rows at once; so the result is the same for any
- * number of threads. */
+ * Periods after the end of a clip do not count, nor those from a state on that no robot can be in. Sequences
+ * are shared out in pieces of 32, 64 or 128, by the size of the batch; the weights' gradients are then
+ * products over all rows at once; so the result is the same for any number of threads. */
 #ifndef HRC_LEARN_IMAGINE_H
 #define HRC_LEARN_IMAGINE_H
 

@@ -409,7 +409,7 @@ static void set_schedule(world_trainer *t, double done)
 {
     const double dwell = done > 1 - t->cfg.world_settle ? 0.5 : 1;
     t->failing_share = dwell * t->cfg.world_failing_share;
-    t->starts.share = dwell * t->cfg.world_hard_share;
+    t->starts.share = dwell * t->cfg.sampling_adaptive_share;
     env_push_share(t->real_world.world, done < t->cfg.world_ease ? done / t->cfg.world_ease : 1);
     env_light(t->real_world.world,
               done < t->cfg.world_heavy ? t->cfg.world_light * (1 - done / t->cfg.world_heavy) : 0);
