@@ -83,6 +83,9 @@ static hrc_status set_up(session *s, const tracker_method *method, int ntrials, 
     if (leads()) cli_note(a, "reading motions");
     TRY(pool_create(&s->threads, a->threads, err));
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, false, err));
+    const variant_options variants = {a->cfg.sampling_variants, a->cfg.sampling_pace, a->cfg.sampling_bend,
+                                      arg(a, "corpus") == NULL, a->seed};
+    TRY(motions_vary(&s->data, &variants, err));
     TRY(choose_clips(s, err));
     TRY(references_build(&s->refs, s->clips, s->n, !strcmp(a->cfg.env_mirror, "on"), s->threads, err));
     const tracker_plan plan = {method, &a->cfg, &s->refs, s->categories, a->seed, s->threads, ntrials};

@@ -148,15 +148,11 @@ uint64_t brain_hash(const brain *b, int which)
 
 void brain_pose(double qpos[HRC_NQ], const robot_state *s)
 {
-    fk_pose pose;
-    capsule shape[G1_GEOMS];
     memset(qpos, 0, sizeof(double) * HRC_NQ);
     for (int i = 0; i < 4; i++) qpos[3 + i] = (double)s->quat[i];
     quat_normalize(qpos + 3);
     for (int i = 0; i < HRC_JOINTS; i++) qpos[7 + i] = (double)s->q[i];
-    fk(&pose, qpos);
-    capsules_place(shape, &pose);
-    qpos[2] = -capsules_lowest(shape, 0, G1_GEOMS).z;
+    qpos[2] = -pose_lowest(qpos);
 }
 
 static hrc_state state_of(const robot_state *s)

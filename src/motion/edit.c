@@ -38,15 +38,6 @@ void clip_hold(clip *c, double seconds)
 /* ---- Padding. An end is described by its frame and by the way out of the clip: -1 before the first frame,
  * +1 after the last. ---- */
 
-static double lowest_point(const double *qpos)
-{
-    fk_pose pose;
-    capsule c[G1_GEOMS];
-    fk(&pose, qpos);
-    capsules_place(c, &pose);
-    return capsules_lowest(c, 0, G1_GEOMS).z;
-}
-
 static void frame_double(double out[HRC_NQ], const clip *c, int i)
 {
     for (int k = 0; k < HRC_NQ; k++) out[k] = clip_frame(c, i)[k];
@@ -84,8 +75,8 @@ static void padding_init(padding *p, const clip *c, int way, double blend)
             p->stand[k] = p->edge[k] + p->velocity[k] * blend / 2;
         }
     }
-    p->low_edge = lowest_point(p->edge);
-    p->low_stand = lowest_point(p->stand);
+    p->low_edge = pose_lowest(p->edge);
+    p->low_stand = pose_lowest(p->stand);
 }
 
 /* The frame `t` seconds outside the clip. */
@@ -97,7 +88,7 @@ static void padding_frame(const padding *p, double t, float *out)
     /* Even deceleration: x0 + v t - v t^2 / (2 T), which ends at x0 + v T / 2. */
     for (int k = 0; k < 2; k++) qpos[k] = p->edge[k] + p->velocity[k] * p->blend * (s - s * s / 2);
     /* Bent and straight legs do not blend into a pose of the mean height: put it on the floor. */
-    qpos[2] += (1 - w) * p->low_edge + w * p->low_stand - lowest_point(qpos);
+    qpos[2] += (1 - w) * p->low_edge + w * p->low_stand - pose_lowest(qpos);
     for (int k = 0; k < HRC_NQ; k++) out[k] = (float)qpos[k];
 }
 

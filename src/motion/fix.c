@@ -79,12 +79,8 @@ static void measure_need(double *need, const clip *c)
 {
     for (int i = 0; i < c->n; i++) {
         double qpos[HRC_NQ];
-        fk_pose pose;
-        capsule capsules[G1_GEOMS];
         for (int k = 0; k < HRC_NQ; k++) qpos[k] = (double)clip_frame(c, i)[k];
-        fk(&pose, qpos);
-        capsules_place(capsules, &pose);
-        need[i] = fmax(0, -FIX_LIFT_TOLERANCE - capsules_lowest(capsules, 0, G1_GEOMS).z);
+        need[i] = fmax(0, -FIX_LIFT_TOLERANCE - pose_lowest(qpos));
     }
 }
 

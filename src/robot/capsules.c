@@ -33,6 +33,15 @@ capsule_low capsules_lowest(const capsule *c, int first, int n)
     return low;
 }
 
+double pose_lowest(const double qpos[HRC_NQ])
+{
+    fk_pose pose;
+    capsule c[G1_GEOMS];
+    fk(&pose, qpos);
+    capsules_place(c, &pose);
+    return capsules_lowest(c, 0, G1_GEOMS).z;
+}
+
 static double clamp01(double x)
 {
     return x < 0 ? 0 : x > 1 ? 1 : x;

@@ -35,6 +35,8 @@ void capsules_place(capsule out[G1_GEOMS], const fk_pose *pose);
 
 capsule_low capsules_lowest(const capsule *c, int first, int n); /* over capsules first .. first+n-1 */
 
+double pose_lowest(const double qpos[HRC_NQ]); /* height of the robot's lowest point over the floor, m */
+
 /* Distance of two segments; either may be a point, they may be parallel. */
 double segment_distance(const double a0[3], const double a1[3], const double b0[3], const double b1[3]);
 

@@ -62,11 +62,7 @@ static void turn_root(double quat[4], const double euler[3])
 
 static void lift_from_floor(double qpos[HRC_NQ])
 {
-    fk_pose pose;
-    capsule c[G1_GEOMS];
-    fk(&pose, qpos);
-    capsules_place(c, &pose);
-    double low = capsules_lowest(c, 0, G1_GEOMS).z;
+    const double low = pose_lowest(qpos);
     if (low < 0) qpos[2] -= low;
 }
 

@@ -1,0 +1,101 @@
+/* Variants of a motion that gets up: another pace, other limbs on the ground, the same standing and floor. */
+#include "motion/vary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/motions.h"
+#include "motion/corpus.h"
+#include "robot/capsules.h"
+#include "test.h"
+
+#define CORPUS "motions/cmu.safetensors"
+
+static void rising(clip *out)
+{
+    corpus c;
+    hrc_error err;
+    ENSURE_OK(corpus_open(&c, CORPUS, &err));
+    ENSURE_OK(corpus_clip(&c, corpus_find(&c, "140_02"), out, &err)); /* face down to standing */
+    corpus_close(&c);
+}
+
+static double lowest(const clip *c, int i)
+{
+    double qpos[HRC_NQ];
+    for (int k = 0; k < HRC_NQ; k++) qpos[k] = (double)clip_frame(c, i)[k];
+    return pose_lowest(qpos);
+}
+
+static double joints_apart(const clip *a, const clip *b, int i)
+{
+    double square = 0;
+    for (int k = 7; k < HRC_NQ; k++)
+        square += pow((double)clip_frame(a, i)[k] - (double)clip_frame(b, i)[k], 2);
+    return sqrt(square);
+}
+
+static void test_pace(void)
+{
+    clip c, fast;
+    hrc_error err;
+    rng dice = rng_make(1, 0);
+    rising(&c);
+    ENSURE_OK(clip_vary(&fast, &c, 1.25, 0, &dice, &err));
+    ENSURE(fast.fps == c.fps && abs(fast.n - (int)(c.n / 1.25)) <= 1 && !strcmp(fast.name, c.name));
+    for (int i = 0; i < fast.n; i += 4) /* frame i is now frame 1.25 i */
+        for (int k = 0; k < HRC_NQ; k++)
+            ENSURE_NEAR((double)clip_frame(&fast, i)[k], (double)clip_frame(&c, i * 5 / 4)[k], 1e-4);
+    clip_free(&fast);
+    clip_free(&c);
+}
+
+static void test_bend(void)
+{
+    clip c, bent;
+    hrc_error err;
+    rng dice = rng_make(1, 0);
+    double low = 0;
+    int nlow = 0;
+    rising(&c);
+    ENSURE_OK(clip_vary(&bent, &c, 1, 0.15, &dice, &err));
+    ENSURE(bent.n == c.n);
+    for (int i = 0; i < c.n; i++) {
+        const double apart = joints_apart(&c, &bent, i), height = (double)clip_frame(&c, i)[2];
+        if (height > 0.65) ENSURE(apart < 1e-6);
+        if (height < 0.45) low += apart, nlow++;
+        ENSURE_NEAR(lowest(&bent, i), lowest(&c, i), 1e-5);
+        for (int j = 0; j < HRC_JOINTS; j++) {
+            const double q = (double)clip_frame(&bent, i)[7 + j];
+            ENSURE(q >= G1_JOINT[j].lo - 1e-6 && q <= G1_JOINT[j].hi + 1e-6);
+            if (i) ENSURE(fabs(q - (double)clip_frame(&bent, i - 1)[7 + j]) < 0.5); /* nothing jumps */
+        }
+    }
+    ENSURE(nlow > 50 && low / nlow > 0.4 && low / nlow < 1.2); /* 0.15 sqrt(29) = 0.81, less between knots */
+    clip_free(&bent);
+    clip_free(&c);
+}
+
+/* Only what gets up is varied, and never what is held out. */
+static void test_motions(void)
+{
+    const char *const files[] = {CORPUS "#140_02", CORPUS "#91_01"};
+    const variant_options two = {.copies = 2, .pace = 0.25, .bend = 0.1, .seed = 3};
+    motions m;
+    hrc_error err;
+    ENSURE_OK(motions_load(&m, NULL, files, 2, false, &err));
+    const double seconds = m.train_s;
+    ENSURE_OK(motions_vary(&m, &two, &err));
+    ENSURE(m.n == 4 && m.train_s == seconds);
+    ENSURE(!strcmp(m.clips[2].name, m.clips[0].name) && !strcmp(m.clips[3].name, m.clips[0].name));
+    ENSURE(m.clips[2].n != m.clips[0].n && m.clips[2].n != m.clips[3].n);
+    motions_free(&m);
+    ENSURE_OK(motions_load(&m, NULL, files, 2, false, &err));
+    m.heldout[0] = true;
+    ENSURE_OK(motions_vary(&m, &two, &err));
+    ENSURE(m.n == 2);
+    motions_free(&m);
+}
+
+TEST_TABLE({"vary.pace", test_pace}, {"vary.bend", test_bend}, {"vary.motions", test_motions})
