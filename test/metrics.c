@@ -6,6 +6,7 @@
 
 #include "base/rot.h"
 #include "eval/builtin.h"
+#include "eval/posture.h"
 #include "test.h"
 
 static void stance(double qpos[HRC_NQ], float ref[HRC_NQ])
@@ -115,6 +116,30 @@ static void test_endurance(void)
     courses_free(&list);
 }
 
+/* Every robot of omni lies differently; on back and front the first of them stays so, others and all on a
+ * side may roll. */
+static void test_omni(void)
+{
+    hrc_error err;
+    course_list list = {0};
+    config cfg = config_default();
+    ENSURE_OK(courses_builtin(&list, "omni", &cfg, &err));
+    ENSURE(list.n == 32);
+    for (int i = 0; i < list.n; i++) {
+        const course *c = &list.courses[i];
+        double up[3];
+        ENSURE(c->own_start && c->start[2] < 0.35 && !strcmp(c->category, POSTURE_NAME[i / 8]));
+        quat_rotate_inv(up, c->start + 3, (double[3]){0, 0, 1});
+        ENSURE(i % 8 || i >= 16 || up[0] * (i ? -1 : 1) > 0.9);
+        for (int k = 0; k < i; k++) {
+            double apart = 0;
+            for (int j = 7; j < HRC_NQ; j++) apart += fabs(c->start[j] - list.courses[k].start[j]);
+            ENSURE(apart > (i % 8 && k % 8 ? 1.0 : 0.01));
+        }
+    }
+    courses_free(&list);
+}
+
 /* The interval holds the mean and narrows with more data; a category takes only its own. */
 static void test_summary(void)
 {
@@ -138,4 +163,5 @@ static void test_summary(void)
 }
 
 TEST_TABLE({"metrics.frame", test_frame}, {"metrics.bounds", test_bounds}, {"metrics.tally", test_tally},
-           {"metrics.endurance", test_endurance}, {"metrics.summary", test_summary})
+           {"metrics.endurance", test_endurance}, {"metrics.omni", test_omni},
+           {"metrics.summary", test_summary})

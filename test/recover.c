@@ -6,6 +6,7 @@
 
 #include "base/rot.h"
 #include "eval/ways.h"
+#include "eval/ways_choose.h"
 #include "learn/rises.h"
 #include "motion/corpus.h"
 #include "small.h"
@@ -36,7 +37,7 @@ static void bed_make(bed *b)
     corpus_close(&c);
     ENSURE_OK(recovery_create(&b->r, &b->ways, &err));
     b->standing.qpos[2] = 0.76f, b->standing.qpos[3] = 1;
-    b->lying.qpos[2] = 0.12f, b->lying.qpos[3] = 1;
+    b->lying.qpos[2] = 0.12f, b->lying.qpos[3] = b->lying.qpos[5] = 0.70710678f; /* on its face */
 }
 
 static void bed_free(bed *b)
@@ -121,6 +122,39 @@ static void test_left_alone(void)
     bed_free(&b);
 }
 
+/* The reference sits where the robot still lies on its face: it is led, and let go where it has come as far.
+ */
+static void test_sits(void)
+{
+    static bed b;
+    bed_make(&b);
+    hrc_frame sits = {.qpos = {0, 0, 0.16f, 1}}, there;
+    float qpos[HRC_NQ];
+    elsewhere(qpos, &b, 20);
+    ENSURE(sits.qpos[2] < qpos[2] + 0.2f);
+    int steps = 0;
+    while (!b.r.active && steps < 100) recovery_step(&b.r, qpos, &sits), steps++;
+    ENSURE(b.r.active && steps > 5);
+    const int half = b.ways.frames / 2; /* kneeling or so */
+    elsewhere(qpos, &b, half);
+    memcpy(there.qpos, b.ways.qpos[half], sizeof there.qpos); /* at the way's own place and heading */
+    there.qpos[2] += 0.05f;
+    ENSURE(there.qpos[2] < 0.6f && recovery_step(&b.r, qpos, &there) && !b.r.active);
+    bed_free(&b);
+}
+
+/* Four robots, three ways: everybody's favourite gets one of them up. */
+static void test_leave_out(void)
+{
+    const float cost[4 * 3] = {1, 2, 3, 1, 3, 2, 1, 2, 3, 1, 2, INFINITY};
+    const bool stands[4 * 3] = {false, true, false, false, false, true,
+                                true,  true, false, false, true,  false};
+    bool keep[3] = {true, true, true}, none[1] = {true};
+    ENSURE(ways_leave_out(keep, cost, stands, 4, 3) == 4);
+    ENSURE(!keep[0] && keep[1] && keep[2]);
+    ENSURE(ways_leave_out(none, &cost[11], &stands[1], 1, 1) == 0 && none[0]); /* nobody can pick it */
+}
+
 /* Somebody who cannot get up keeps no way that begins lying; what stands already may stay. */
 static void test_kept_ways(void)
 {
@@ -144,4 +178,5 @@ static void test_kept_ways(void)
 
 TEST_TABLE({"recover.ways", test_ways}, {"recover.led_up", test_led_up},
            {"recover.tries_again", test_tries_again}, {"recover.left_alone", test_left_alone},
+           {"recover.sits", test_sits}, {"recover.leave_out", test_leave_out},
            {"recover.kept_ways", test_kept_ways})

@@ -109,7 +109,7 @@ static hrc_status play(const args *a, show *s, hrc_error *err)
     s->p.tick = status_line, s->p.ctx = &bar;
     hrc_status status = pool_create(&threads, 1, err);
     if (status == HRC_OK) status = sim_create(&physics, &a->cfg, threads, err);
-    if (status == HRC_OK && s->p.start) status = posture(s->start, arg(a, "start"), 0, physics, err);
+    if (status == HRC_OK && s->p.start) status = posture_lying(s->start, arg(a, "start"), 0, 0, physics, err);
     if (status == HRC_OK)
         status = hrc_controller_create(&c, s->models.tracker, s->models.planner, &options, err);
     if (status == HRC_OK) status = perform(&s->record, &s->result, &s->p, c, physics, err);

@@ -16,7 +16,6 @@
 static const double PUSH_MPS[STRENGTHS] = {0.5, 1.0, 1.5, 2.0, 2.5, 3.0};
 static const double PUNCH_N[STRENGTHS] = {100, 200, 300, 400, 500, 600};
 static const char *const KIND[] = {[DISTURB_PUSH] = "push", [DISTURB_PUNCH] = "punch"};
-static const char *const LYING[] = {"lying-back", "lying-front", "lying-left", "lying-right"};
 
 bool builtin_suite(const char *name)
 {
@@ -82,7 +81,7 @@ static hrc_status add_lying(course_list *list, const char *name, const double st
     clip c;
     course *added = NULL;
     char words[96];
-    snprintf(words, sizeof words, "%s, reference turned by %d degrees", name,
+    snprintf(words, sizeof words, "%s %d, reference turned by %d degrees", name, direction,
              360 * direction / BUILTIN_DIRECTIONS);
     TRY(stand(&c, LYING_S, angle_of(direction), err));
     TRY(courses_grow(list, &added, err));
@@ -98,11 +97,12 @@ static hrc_status add_omni(course_list *list, const config *cfg, hrc_error *err)
     sim *physics = NULL;
     hrc_status status = pool_create(&one, 1, err);
     if (status == HRC_OK) status = sim_create(&physics, cfg, one, err);
-    for (int i = 0; i < COUNT(LYING) && status == HRC_OK; i++) {
+    for (int i = 0; i < POSTURE_COUNT * BUILTIN_DIRECTIONS && status == HRC_OK; i++) {
+        const char *name = POSTURE_NAME[i / BUILTIN_DIRECTIONS];
+        const int direction = i % BUILTIN_DIRECTIONS;
         double start[HRC_NQ];
-        status = posture(start, LYING[i], 0, physics, err);
-        for (int direction = 0; direction < BUILTIN_DIRECTIONS && status == HRC_OK; direction++)
-            status = add_lying(list, LYING[i], start, direction, err);
+        status = posture_lying(start, name, 0, direction, physics, err);
+        if (status == HRC_OK) status = add_lying(list, name, start, direction, err);
     }
     sim_free(physics);
     pool_free(one);

@@ -1,5 +1,7 @@
 #include "eval/play_run.h"
 
+#include "eval/posture.h"
+
 bool play_begins(play_kind k)
 {
     return k == PLAY_restart || k == PLAY_posture || k == PLAY_pair || k == PLAY_seed;
@@ -54,8 +56,8 @@ static hrc_status read_scene(play_scene *s, const json_t *scene, const catalog *
     TRY(read_setting(&s->payload, scene, "payload", motions, err));
     TRY(read_setting(&s->strength, scene, "strength", motions, err));
     s->posture = (int)json_integer_value(posture);
-    if (!json_is_integer(posture) || s->posture < -1 || s->posture >= PLAY_POSTURES)
-        return fail(err, HRC_EINVAL, "run: posture is not within -1 to %d", PLAY_POSTURES - 1);
+    if (!json_is_integer(posture) || s->posture < -1 || s->posture >= POSTURE_COUNT)
+        return fail(err, HRC_EINVAL, "run: posture is not within -1 to %d", POSTURE_COUNT - 1);
     s->seed = (uint64_t)seed, s->planner = planner != 0, s->pair = pair != 0, s->repeat = repeat != 0;
     if (json_array_size(queue) > PLAY_QUEUE)
         return fail(err, HRC_EINVAL, "run: a queue of more than %d motions", PLAY_QUEUE);

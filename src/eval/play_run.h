@@ -7,7 +7,6 @@
 
 #define PLAY_QUEUE 16
 #define PLAY_KEPT 256
-#define PLAY_POSTURES 4
 
 /* What a person sees of the whole. */
 typedef struct {

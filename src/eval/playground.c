@@ -25,7 +25,7 @@ struct playground {
     mind minds[PLAY_ROBOTS]; /* only the first has the planner */
     course motion;
     int rested; /* steps at the motion's end */
-    double lying[PLAY_POSTURES][HRC_NQ];
+    double lying[POSTURE_COUNT][HRC_NQ];
     play_run run;    /* this one, so far */
     play_run script; /* one that is had again; n 0: none */
     int at;          /* its next order */
@@ -43,8 +43,8 @@ static hrc_status create_mind(mind *m, const playground_means *means, bool plann
 
 static hrc_status find_postures(playground *p, hrc_error *err)
 {
-    static const char *const NAME[PLAY_POSTURES] = {"lying-back", "lying-front", "lying-left", "lying-right"};
-    for (int i = 0; i < PLAY_POSTURES; i++) TRY(posture(p->lying[i], NAME[i], 0, p->means.physics, err));
+    for (int i = 0; i < POSTURE_COUNT; i++)
+        TRY(posture_lying(p->lying[i], POSTURE_NAME[i], 0, 0, p->means.physics, err));
     return HRC_OK;
 }
 

@@ -3,37 +3,49 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "base/rot.h"
 
 #define DROP_HEIGHT 0.35 /* m: nothing touches the floor yet */
 #define SETTLE_STEPS 100 /* control periods: 2 s */
+#define LEAN_RAD 0.25    /* of variants, about each axis: standard deviation ... */
+#define BENT_RAD 0.4     /* ... and of each joint */
 
-typedef struct {
-    const char *name;
-    double turn[3]; /* rotation vector from standing */
-} lying;
+const char *const POSTURE_NAME[] = {"lying-back", "lying-front", "lying-left", "lying-right"};
 
-static const lying LYING[] = {
-    {"lying-back", {0, -M_PI / 2, 0}},
-    {"lying-front", {0, M_PI / 2, 0}},
-    {"lying-left", {-M_PI / 2, 0, 0}},
-    {"lying-right", {M_PI / 2, 0, 0}},
-};
+/* Rotation vectors from standing. */
+static const double TURN[POSTURE_COUNT][3] = {
+    {0, -M_PI / 2, 0}, {0, M_PI / 2, 0}, {-M_PI / 2, 0, 0}, {M_PI / 2, 0, 0}};
 
-hrc_status posture(double qpos[HRC_NQ], const char *name, double heading, sim *s, hrc_error *err)
+/* Limbs bent by as much as they may be and a robot in a heap is. */
+static void bend(double qpos[HRC_NQ], int variant, int side)
 {
-    const lying *found = NULL;
-    for (int i = 0; i < COUNT(LYING); i++)
-        if (!strcmp(LYING[i].name, name)) found = &LYING[i];
-    if (!found)
+    rng dice = rng_make((uint64_t)variant, (uint64_t)side);
+    double lean[3], tilt[4];
+    for (int k = 0; k < 3; k++) lean[k] = LEAN_RAD * (double)rng_normal(&dice);
+    quat_exp(tilt, lean);
+    quat_mul(qpos + 3, tilt, qpos + 3);
+    for (int j = 0; j < HRC_JOINTS; j++) {
+        const double bent = qpos[7 + j] + BENT_RAD * (double)rng_normal(&dice);
+        qpos[7 + j] = fmin(fmax(bent, G1_JOINT[j].soft_lo), G1_JOINT[j].soft_hi);
+    }
+}
+
+hrc_status posture_lying(double qpos[HRC_NQ], const char *name, double heading, int variant, sim *s,
+                         hrc_error *err)
+{
+    int side = 0;
+    while (side < POSTURE_COUNT && strcmp(POSTURE_NAME[side], name) != 0) side++;
+    if (side == POSTURE_COUNT)
         return fail(err, HRC_EINVAL, "there is no posture \"%.40s\", expected one of " POSTURES, name);
     double start[HRC_NQ], yaw[4], tilt[4];
     sim_world w = {0};
     g1_default_qpos(start);
     quat_from_yaw(yaw, heading);
-    quat_exp(tilt, found->turn);
+    quat_exp(tilt, TURN[side]);
     quat_mul(start + 3, yaw, tilt);
     start[2] = DROP_HEIGHT;
+    if (variant) bend(start, variant, side);
     sim_reset(s, &w, start, NULL);
     for (int i = 0; i < SETTLE_STEPS; i++) sim_step_one(s, &w, start + 7, 0);
     if (w.diverged) return fail(err, HRC_EINVAL, "posture %s: the simulation diverged", name);

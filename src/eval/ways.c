@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "eval/evaluate.h"
+#include "eval/ways_choose.h"
 #include "robot/posture.h"
 
 #define EVERY 25 /* frames between starts */
@@ -18,17 +19,6 @@ typedef struct {
     course *courses; /* (n) */
 } trials;
 
-static hrc_status make_course(course *c, const hrc_motion *way, int frame, hrc_error *err)
-{
-    clip motion;
-    TRY(clip_create(&motion, way->n, HRC_RATE_HZ, "way up", err));
-    memcpy(motion.qpos, way->qpos, sizeof(float) * HRC_NQ * (size_t)way->n);
-    TRY(course_create(c, "way up", "", &motion, false, frame, (double)way->n, err));
-    c->own_start = true;
-    for (int k = 0; k < HRC_NQ; k++) c->start[k] = (double)way->qpos[(size_t)frame * HRC_NQ + (size_t)k];
-    return HRC_OK;
-}
-
 static hrc_status make_trials(trials *t, const getups *ways, hrc_error *err)
 {
     t->starts = calloc((size_t)ways->frames, sizeof *t->starts);
@@ -39,7 +29,9 @@ static hrc_status make_trials(trials *t, const getups *ways, hrc_error *err)
         for (int i = 0; i < way.n; i += EVERY) {
             const posture at = posture_of(way.qpos + (size_t)i * HRC_NQ);
             if (!posture_down(&at)) continue;
-            TRY(make_course(&t->courses[t->n], &way, i, err));
+            double own[HRC_NQ];
+            for (int k = 0; k < HRC_NQ; k++) own[k] = (double)way.qpos[(size_t)i * HRC_NQ + (size_t)k];
+            TRY(way_course(&t->courses[t->n], &way, i, own, err));
             t->starts[t->n++] = (start){w, i};
         }
     }
@@ -58,20 +50,14 @@ static int followed_from(const trials *t, const evaluation *e, int way, int leng
     return from;
 }
 
-static void trim(getups *ways, const trials *t, const evaluation *e)
+static hrc_status trim(getups *ways, const trials *t, const evaluation *e, hrc_error *err)
 {
-    int kept = 0, to = 0, at = 0;
-    for (int w = 0; w < ways->n; w++) {
-        const int length = ways->length[w], from = followed_from(t, e, w, length), left = length - from;
-        if (left > 0) {
-            memmove(ways->qpos[to], ways->qpos[at + from], sizeof *ways->qpos * (size_t)left);
-            memmove(ways->qvel[to], ways->qvel[at + from], sizeof *ways->qvel * (size_t)left);
-            ways->length[kept++] = left;
-            to += left;
-        }
-        at += length;
-    }
-    ways->n = kept, ways->frames = to;
+    int *from = calloc((size_t)ways->n, sizeof *from);
+    if (!from) return fail(err, HRC_ENOMEM, "ways up: out of memory");
+    for (int w = 0; w < ways->n; w++) from[w] = followed_from(t, e, w, ways->length[w]);
+    getups_trim(ways, from);
+    free(from);
+    return HRC_OK;
 }
 
 hrc_status ways_keep(getups *ways, const hrc_model *tracker, const config *cfg, pool *threads, hrc_error *err)
@@ -82,10 +68,11 @@ hrc_status ways_keep(getups *ways, const hrc_model *tracker, const config *cfg, 
     const evaluate_options options = {.cfg = cfg, .threads = threads};
     hrc_status status = make_trials(&t, ways, err);
     if (status == HRC_OK && t.n) status = evaluate(&e, &alone, 1, t.courses, t.n, &options, err);
-    if (status == HRC_OK && t.n) trim(ways, &t, &e);
+    if (status == HRC_OK && t.n) status = trim(ways, &t, &e, err);
     evaluation_free(&e);
     for (int i = 0; t.courses && i < t.n; i++) course_free(&t.courses[i]);
     free(t.courses);
     free(t.starts);
+    if (status == HRC_OK && ways->n) status = ways_choose(ways, tracker, cfg, threads, err);
     return status;
 }

@@ -1,6 +1,7 @@
 /* Which recorded ways up a tracker can be led along: from every half second of a way that lies on the ground,
  * at rest, the tracker alone follows it in the simulator. A way begins where it is followed to its end from
- * there and from everywhere after it; one that is nowhere followed is dropped. */
+ * there and from everywhere after it; one that is nowhere followed is dropped. Of the rest those are kept
+ * that get robots up that lie in heaps of their own (ways_choose.h). */
 #ifndef HRC_EVAL_WAYS_H
 #define HRC_EVAL_WAYS_H
 

@@ -44,6 +44,22 @@ hrc_status getups_read(getups *g, const tensorfile *file, arena *memory, hrc_err
     return check_values(g, file->path, err);
 }
 
+void getups_trim(getups *g, const int *from)
+{
+    int kept = 0, to = 0, at = 0;
+    for (int w = 0; w < g->n; w++) {
+        const int length = g->length[w], left = length - from[w];
+        if (left > 0) {
+            memmove(g->qpos[to], g->qpos[at + from[w]], sizeof *g->qpos * (size_t)left);
+            memmove(g->qvel[to], g->qvel[at + from[w]], sizeof *g->qvel * (size_t)left);
+            g->length[kept++] = left;
+            to += left;
+        }
+        at += length;
+    }
+    g->n = kept, g->frames = to;
+}
+
 int getups_tensors(tensor out[GETUPS_TENSORS], const getups *g)
 {
     if (!g->n) return 0;

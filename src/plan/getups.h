@@ -19,6 +19,9 @@ hrc_status getups_read(getups *g, const tensorfile *file, arena *memory, hrc_err
 enum { GETUPS_TENSORS = 3 };
 int getups_tensors(tensor out[GETUPS_TENSORS], const getups *g); /* how many: 0 without ways */
 
+/* Way w begins at its frame from[w] (n of them); one that has no frame left is dropped. */
+void getups_trim(getups *g, const int *from);
+
 static inline hrc_motion getups_way(const getups *g, int way)
 {
     int first = 0;

@@ -48,3 +48,15 @@ void heading_turn(float turn[4], const float from[4], const float to[4])
     turn[0] = norm > 1e-6f ? rest[0] / norm : 1, turn[3] = norm > 1e-6f ? rest[3] / norm : 0;
     turn[1] = turn[2] = 0;
 }
+
+void posture_bring(double qpos[HRC_NQ], double *qvel, const float to[HRC_NQ])
+{
+    float from[4], turn[4];
+    double turned[4];
+    for (int k = 0; k < 4; k++) from[k] = (float)qpos[3 + k];
+    heading_turn(turn, from, to + 3);
+    for (int k = 0; k < 4; k++) turned[k] = (double)turn[k];
+    quat_mul(qpos + 3, turned, qpos + 3);
+    if (qvel) quat_rotate(qvel, turned, qvel);
+    for (int k = 0; k < 2; k++) qpos[k] = (double)to[k];
+}

@@ -30,4 +30,8 @@ bool posture_rests(const posture *now, const posture *later);
  * would not do: those of somebody who lies jump. */
 void heading_turn(float turn[4], const float from[4], const float to[4]);
 
+/* A robot taken to where a recorded pose is: turned about the vertical and moved on the floor. Angular
+ * velocity is in the robot's own frame and stays; qvel NULL: it rests. */
+void posture_bring(double qpos[HRC_NQ], double *qvel, const float to[HRC_NQ]);
+
 #endif

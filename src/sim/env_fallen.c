@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/rot.h"
-
 #define EVERY 4       /* frames between moments */
 #define LATER 50      /* frames: a second */
 #define WITHIN 600    /* frames: getting up begins no later than this */
@@ -67,20 +65,6 @@ static const fallen_moment *likest(const fallen_index *x, const posture *p, rng 
     return best;
 }
 
-/* The robot goes to where the moment was recorded: turned about the vertical and moved on the floor. Angular
- * velocity is in the robot's own frame and stays. */
-static void bring_to(double qpos[HRC_NQ], double qvel[HRC_NV], const ref_frame *f)
-{
-    float from[4], turn[4];
-    double turned[4];
-    for (int k = 0; k < 4; k++) from[k] = (float)qpos[3 + k];
-    heading_turn(turn, from, f->qpos + 3);
-    for (int k = 0; k < 4; k++) turned[k] = (double)turn[k];
-    quat_mul(qpos + 3, turned, qpos + 3);
-    quat_rotate(qvel, turned, qvel);
-    for (int k = 0; k < 2; k++) qpos[k] = (double)f->qpos[k];
-}
-
 bool start_fallen(env_one *w, sim *s, const references *refs, const env_options *o, const fallen_index *x,
                   int worker)
 {
@@ -94,7 +78,7 @@ bool start_fallen(env_one *w, sim *s, const references *refs, const env_options 
     begin_episode(w, m->clip, m->frame, m->mirrored);
     memcpy(qpos, w->sim.qpos, sizeof qpos);
     memcpy(qvel, w->sim.qvel, sizeof qvel);
-    bring_to(qpos, qvel, ref_at(refs, w, m->frame));
+    posture_bring(qpos, qvel, ref_at(refs, w, m->frame)->qpos);
     place_robot(w, s, o, qpos, qvel);
     return true;
 }

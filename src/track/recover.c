@@ -7,11 +7,15 @@
 #define EVERY 2         /* frames between moments */
 #define TRIED 0.7f      /* distance that every vain attempt at a way adds to it */
 #define BELOW_M 0.2f    /* the robot lies when its reference is this much higher */
+#define SITS_UP 0.5f    /* ... or its pelvis is this upright, and the robot's is not */
+#define LYING 1.2f      /* by so much, rad */
 #define PATIENCE 15     /* control steps before it is taken for fallen: some catch themselves */
 #define BEHIND_M 0.25f  /* a way that has risen so much further has lost the robot ... */
 #define TILTED 0.9f     /* ... or turned it by so much, rad */
 #define STUCK 25        /* control steps of that before another moment is looked for */
 #define NEARLY 35       /* frames before the end of a way, which stands by then */
+#define BACK_M 0.12f    /* as near it follows a reference again that is low itself ... */
+#define BACK_TILT 0.5f  /* rad */
 #define STANDS_UP 0.85f /* vertical part of the pelvis' up axis */
 
 hrc_status recovery_create(recovery *r, const getups *ways, hrc_error *err)
@@ -53,17 +57,25 @@ void recovery_reset(recovery *r)
     r->count = 0;
 }
 
-static void begin_way(recovery *r, const posture *now, const float qpos[HRC_NQ])
+int recovery_pick(const recovery *r, const posture *now, int way, float *cost)
 {
-    int best = 0;
-    float least = INFINITY;
+    int best = -1;
+    *cost = INFINITY;
     for (int i = 0; i < r->n; i++) {
         const way_moment *m = &r->moments[i];
+        if (way >= 0 && m->way != way) continue;
         const float seconds = (float)(r->ways->length[m->way] - m->frame) / HRC_RATE_HZ;
-        const float cost =
+        const float against =
             posture_distance(now, &m->at) + POSTURE_HURRY * seconds + TRIED * (float)r->tried[m->way];
-        if (cost < least) least = cost, best = i;
+        if (against < *cost) *cost = against, best = i;
     }
+    return best;
+}
+
+static void begin_way(recovery *r, const posture *now, const float qpos[HRC_NQ])
+{
+    float cost;
+    const int best = recovery_pick(r, now, -1, &cost);
     const hrc_motion way = getups_way(r->ways, r->moments[best].way);
     follow_begin(&r->way, &way, r->moments[best].frame, 0);
     follow_place(&r->way, qpos);
@@ -78,31 +90,50 @@ static bool stands(const posture *p)
     return p->height > POSTURE_STAND_M && p->up[2] > STANDS_UP;
 }
 
+static float cos_tilt(const posture *a, const posture *b)
+{
+    return a->up[0] * b->up[0] + a->up[1] * b->up[1] + a->up[2] * b->up[2];
+}
+
 /* The way goes on without the robot. */
 static bool left_behind(const recovery *r, const posture *now)
 {
     hrc_frame frame;
     follow_frame(&r->way, 0, &frame);
     const posture there = posture_of(frame.qpos);
-    float along = 0;
-    for (int k = 0; k < 3; k++) along += now->up[k] * there.up[k];
-    return there.height - now->height > BEHIND_M || along < cosf(TILTED);
+    return there.height - now->height > BEHIND_M || cos_tilt(now, &there) < cosf(TILTED);
+}
+
+/* The robot lies; its reference is higher, or sits. */
+static bool is_wanted_up(const posture *now, const posture *wanted)
+{
+    const bool sits = wanted->up[2] > SITS_UP && cos_tilt(now, wanted) < cosf(LYING);
+    return posture_down(now) && (sits || wanted->height > now->height + BELOW_M);
+}
+
+/* On its way the robot has come to where its reference is, which does not stand yet or lies again. */
+static bool is_back(const posture *now, const posture *wanted)
+{
+    if (wanted->height > POSTURE_STAND_M) return false;
+    const bool there =
+        fabsf(now->height - wanted->height) < BACK_M && cos_tilt(now, wanted) > cosf(BACK_TILT);
+    const bool lies = posture_down(wanted) && wanted->up[2] < SITS_UP;
+    return there || (lies && posture_down(now) && !is_wanted_up(now, wanted));
 }
 
 bool recovery_step(recovery *r, const float qpos[HRC_NQ], const hrc_frame *reference)
 {
     if (!r->n) return false;
-    const posture now = posture_of(qpos);
-    const bool lies = posture_down(&now) && reference->qpos[2] > now.height + BELOW_M;
+    const posture now = posture_of(qpos), wanted = posture_of(reference->qpos);
     if (!r->active) {
-        r->down = lies ? r->down + 1 : 0;
+        r->down = is_wanted_up(&now, &wanted) ? r->down + 1 : 0;
         if (r->down <= PATIENCE) return false;
         begin_way(r, &now, qpos);
         return true;
     }
     const bool over = r->way.frame >= r->way.motion.n - 1, nearly = r->way.frame >= r->way.motion.n - NEARLY;
-    const bool wanted_low = reference->qpos[2] < POSTURE_DOWN_M && posture_down(&now);
-    if (wanted_low || (stands(&now) && nearly) || (over && !posture_down(&now) && r->stuck > STUCK)) {
+    if (is_back(&now, &wanted) || (stands(&now) && nearly) ||
+        (over && !posture_down(&now) && r->stuck > STUCK)) {
         stop(r);
         return true;
     }

@@ -32,6 +32,10 @@ hrc_status recovery_create(recovery *r, const getups *ways, hrc_error *err); /* 
 void recovery_free(recovery *r);
 void recovery_reset(recovery *r);
 
+/* The moment to lead a robot from that lies like this, of one way or of any (way -1), and what speaks against
+ * it; -1 when there is none. */
+int recovery_pick(const recovery *r, const posture *now, int way, float *cost);
+
 /* One control step, before the window is made; reference is its present frame. True when a way was begun or
  * left in this step. */
 bool recovery_step(recovery *r, const float qpos[HRC_NQ], const hrc_frame *reference);
