@@ -6,7 +6,6 @@
 
 #include "base/rot.h"
 #include "eval/ways.h"
-#include "eval/ways_choose.h"
 #include "learn/rises.h"
 #include "motion/corpus.h"
 #include "small.h"
@@ -143,19 +142,38 @@ static void test_sits(void)
     bed_free(&b);
 }
 
-/* Four robots, three ways: everybody's favourite gets one of them up. */
-static void test_leave_out(void)
+/* Three robots, of which two lie alike, and three entries. */
+static void test_best_way(void)
 {
-    const float cost[4 * 3] = {1, 2, 3, 1, 3, 2, 1, 2, 3, 1, 2, INFINITY};
-    const bool stands[4 * 3] = {false, true, false, false, false, true,
-                                true,  true, false, false, true,  false};
-    bool keep[3] = {true, true, true}, none[1] = {true};
-    ENSURE(ways_leave_out(keep, cost, stands, 4, 3) == 4);
-    ENSURE(!keep[0] && keep[1] && keep[2]);
-    ENSURE(ways_leave_out(none, &cost[11], &stands[1], 1, 1) == 0 && none[0]); /* nobody can pick it */
+    const float apart[9] = {0, 0.1f, 9, 0.1f, 0, 9, 9, 9, 0}, seconds[3] = {2, 4, 1};
+    const bool stands[9] = {true, true, false, false, true, false, false, false, false};
+    ENSURE(ways_best(0, apart, stands, seconds, 3, 3) == 1); /* the faster one gets its neighbour not up */
+    ENSURE(ways_best(1, apart, stands, seconds, 3, 3) == 1);
+    ENSURE(ways_best(2, apart, stands, seconds, 3, 3) == -1);
+    const float alone[9] = {0, 9, 9, 9, 0, 9, 9, 9, 0};
+    ENSURE(ways_best(0, alone, stands, seconds, 3, 3) == 0);
 }
 
-/* Somebody who cannot get up keeps no way that begins lying; what stands already may stay. */
+/* With cases a robot is led as the one that lay like it, wherever on the way that was. */
+static void test_cases(void)
+{
+    static bed b;
+    hrc_error err;
+    float qpos[HRC_NQ], lying[2][HRC_NQ];
+    int32_t led[2][2] = {{0, 33}, {0, 71}};
+    bed_make(&b);
+    recovery_free(&b.r);
+    elsewhere(qpos, &b, 20);
+    memcpy(lying[1], qpos, sizeof qpos);
+    memcpy(lying[0], b.ways.qpos[90], sizeof qpos);
+    b.ways.cases = 2, b.ways.lying = lying, b.ways.led = led;
+    ENSURE_OK(recovery_create(&b.r, &b.ways, &err));
+    while (!recovery_step(&b.r, qpos, &b.standing)) continue;
+    ENSURE(b.r.active && b.r.way.frame == 71);
+    bed_free(&b);
+}
+
+/* Of somebody who cannot get up there are no cases, and no way is dropped; of somebody who can there are. */
 static void test_kept_ways(void)
 {
     static bed b;
@@ -165,12 +183,19 @@ static void test_kept_ways(void)
     const config cfg = config_default();
     bed_make(&b);
     const int before = b.ways.frames;
+    const ways_options few = {.a_side = 1};
+    double up;
     small_tracker("t.safetensors", "reference");
     ENSURE_OK(hrc_model_load(&model, test_path("t.safetensors"), &err));
     ENSURE_OK(pool_create(&threads, 2, &err));
-    ENSURE_OK(ways_keep(&b.ways, model, &cfg, threads, &err));
-    ENSURE(b.ways.frames < before && b.ways.n <= 1);
-    for (int i = 0; i < b.ways.n; i++) ENSURE(b.ways.qpos[0][2] > 0.25f);
+    ENSURE_OK(ways_keep(&b.ways, model, &cfg, threads, &b.memory, &few, &up, &err));
+    ENSURE(up == 0 && b.ways.cases == 0 && b.ways.frames == before);
+    hrc_model_free(model);
+    ENSURE_OK(hrc_model_load(&model, "models/tracker.safetensors", &err)); /* this one can */
+    ENSURE_OK(ways_keep(&b.ways, model, &cfg, threads, &b.memory, &few, &up, &err));
+    ENSURE(up >= 0.25 && b.ways.cases == (int)(4 * up + 0.5) && b.ways.n == 1);
+    for (int i = 0; i < b.ways.cases; i++)
+        ENSURE(b.ways.led[i][0] == 0 && b.ways.led[i][1] % 50 == 0 && b.ways.lying[i][2] < 0.4f);
     hrc_model_free(model);
     pool_free(threads);
     bed_free(&b);
@@ -178,5 +203,5 @@ static void test_kept_ways(void)
 
 TEST_TABLE({"recover.ways", test_ways}, {"recover.led_up", test_led_up},
            {"recover.tries_again", test_tries_again}, {"recover.left_alone", test_left_alone},
-           {"recover.sits", test_sits}, {"recover.leave_out", test_leave_out},
+           {"recover.sits", test_sits}, {"recover.best_way", test_best_way}, {"recover.cases", test_cases},
            {"recover.kept_ways", test_kept_ways})

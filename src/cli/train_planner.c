@@ -155,12 +155,21 @@ static hrc_status train(session *s, hrc_error *err)
     return save(s, err);
 }
 
-static hrc_status keep_ways(getups *ways, const session *s, hrc_error *err)
+static void show_ways(void *ctx, double fraction)
 {
-    const int before = ways->n;
-    TRY(ways_keep(ways, s->tracker, &s->a->cfg, s->threads, err));
-    cli_note(s->a, "%s follows %d of %d ways up, %.0f s of them", arg(s->a, "ways-for"), ways->n, before,
-             ways->frames / (double)HRC_RATE_HZ);
+    progress_show(ctx, fraction, "");
+}
+
+static hrc_status keep_ways(plan_model *m, const session *s, hrc_error *err)
+{
+    const int before = m->ups.n;
+    double up;
+    progress bar = progress_begin(s->a, "ways up");
+    const ways_options trial = {WAYS_MOST, show_ways, &bar};
+    TRY(ways_keep(&m->ups, s->tracker, &s->a->cfg, s->threads, &m->memory, &trial, &up, err));
+    progress_end(&bar);
+    cli_note(s->a, "%s gets %.0f %% of the robots up, by %d of %d ways, %.0f s of them",
+             arg(s->a, "ways-for"), 100 * up, m->ups.n, before, m->ups.frames / (double)HRC_RATE_HZ);
     return HRC_OK;
 }
 
@@ -173,7 +182,7 @@ static hrc_status carry_getups(plan_model *m, const session *s, hrc_error *err)
     for (int i = 0; i < s->data.n; i++)
         if (!s->data.heldout || !s->data.heldout[i]) clips[n++] = &s->data.clips[i];
     TRY(rises_find(&m->ups, clips, n, &m->memory, err));
-    return s->tracker && m->ups.n ? keep_ways(&m->ups, s, err) : HRC_OK;
+    return s->tracker && m->ups.n ? keep_ways(m, s, err) : HRC_OK;
 }
 
 static hrc_status export_model(session *s, hrc_error *err)
@@ -245,7 +254,8 @@ static const option OPTIONS[] = {
     TRAINING_OPTIONS,
     {"corpus", "FILE", NULL, "a corpus, with its split into training and held-out clips"},
     {"from", "MODEL", NULL, "begin with this planner's weights, to teach it other motions"},
-    {"ways-for", "TRACKER", NULL, "carry only the ways up from the ground that this tracker can follow"},
+    {"ways-for", "TRACKER", NULL,
+     "try the ways up from the ground with this tracker and carry those that get it up; takes minutes"},
     {"minutes", "N", NULL, "stop and save after so many minutes; default: after planner.steps updates"},
     {"log-every", "N", "20", "steps between lines of the log"},
     {"heldout-every", "N", "200", "steps between measurements of the held-out loss"},

@@ -3,6 +3,37 @@
 #include <math.h>
 #include <string.h>
 
+static hrc_status check_cases(const getups *g, const char *path, hrc_error *err)
+{
+    for (int i = 0; i < g->cases; i++) {
+        const int32_t way = g->led[i][0], frame = g->led[i][1];
+        if (way < 0 || way >= g->n || frame < 0 || frame >= g->length[way])
+            return fail(err, HRC_EFORMAT, "%s: getups.led[%d] is way %d, frame %d, which is not there", path,
+                        i, (int)way, (int)frame);
+        for (int k = 0; k < HRC_NQ; k++)
+            if (!isfinite(g->lying[i][k]))
+                return fail(err, HRC_ENONFINITE, "%s: getups.lying, case %d is not finite", path, i);
+    }
+    return HRC_OK;
+}
+
+static hrc_status read_cases(getups *g, const tensorfile *file, arena *memory, hrc_error *err)
+{
+    const tensor *lying, *led;
+    if (!tensorfile_find(file, "getups.lying")) return HRC_OK;
+    const int64_t poses[2] = {-1, HRC_NQ};
+    TRY(tensorfile_need(file, "getups.lying", DT_F32, 2, poses, &lying, err));
+    const int64_t pairs[2] = {lying->shape[0], 2};
+    TRY(tensorfile_need(file, "getups.led", DT_I32, 2, pairs, &led, err));
+    g->cases = (int)lying->shape[0];
+    g->lying = arena_alloc(memory, (size_t)g->cases + 1, sizeof *g->lying);
+    g->led = arena_alloc(memory, (size_t)g->cases + 1, sizeof *g->led);
+    if (!g->lying || !g->led) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
+    memcpy(g->lying, lying->data, sizeof *g->lying * (size_t)g->cases);
+    memcpy(g->led, led->data, sizeof *g->led * (size_t)g->cases);
+    return check_cases(g, file->path, err);
+}
+
 static hrc_status check_values(const getups *g, const char *path, hrc_error *err)
 {
     int64_t sum = 0;
@@ -41,23 +72,8 @@ hrc_status getups_read(getups *g, const tensorfile *file, arena *memory, hrc_err
     memcpy(g->length, length->data, sizeof *g->length * (size_t)g->n);
     memcpy(g->qpos, qpos->data, sizeof *g->qpos * (size_t)g->frames);
     memcpy(g->qvel, qvel->data, sizeof *g->qvel * (size_t)g->frames);
-    return check_values(g, file->path, err);
-}
-
-void getups_trim(getups *g, const int *from)
-{
-    int kept = 0, to = 0, at = 0;
-    for (int w = 0; w < g->n; w++) {
-        const int length = g->length[w], left = length - from[w];
-        if (left > 0) {
-            memmove(g->qpos[to], g->qpos[at + from[w]], sizeof *g->qpos * (size_t)left);
-            memmove(g->qvel[to], g->qvel[at + from[w]], sizeof *g->qvel * (size_t)left);
-            g->length[kept++] = left;
-            to += left;
-        }
-        at += length;
-    }
-    g->n = kept, g->frames = to;
+    TRY(check_values(g, file->path, err));
+    return read_cases(g, file, memory, err);
 }
 
 int getups_tensors(tensor out[GETUPS_TENSORS], const getups *g)
@@ -66,5 +82,8 @@ int getups_tensors(tensor out[GETUPS_TENSORS], const getups *g)
     out[0] = (tensor){"getups.length", DT_I32, 1, {g->n}, g->n, g->length};
     out[1] = (tensor){"getups.qpos", DT_F32, 2, {g->frames, HRC_NQ}, (int64_t)g->frames * HRC_NQ, g->qpos};
     out[2] = (tensor){"getups.qvel", DT_F32, 2, {g->frames, HRC_NV}, (int64_t)g->frames * HRC_NV, g->qvel};
+    if (!g->cases) return 3;
+    out[3] = (tensor){"getups.lying", DT_F32, 2, {g->cases, HRC_NQ}, (int64_t)g->cases * HRC_NQ, g->lying};
+    out[4] = (tensor){"getups.led", DT_I32, 2, {g->cases, 2}, (int64_t)g->cases * 2, g->led};
     return GETUPS_TENSORS;
 }

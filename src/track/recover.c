@@ -18,23 +18,42 @@
 #define BACK_TILT 0.5f  /* rad */
 #define STANDS_UP 0.85f /* vertical part of the pelvis' up axis */
 
-hrc_status recovery_create(recovery *r, const getups *ways, hrc_error *err)
+/* Where the ways are on the ground and not at rest. */
+static void list_frames(recovery *r)
 {
-    *r = (recovery){.ways = ways};
-    if (!ways || !ways->n) return HRC_OK;
-    r->moments = ARENA_NEW(&r->memory, way_moment, ways->frames);
-    r->tried = ARENA_NEW(&r->memory, int, ways->n);
-    if (!r->moments || !r->tried)
-        return fail(err, HRC_ENOMEM, "controller: out of memory for %d frames", ways->frames);
-    for (int w = 0; w < ways->n; w++) {
-        const hrc_motion way = getups_way(ways, w);
+    for (int w = 0; w < r->ways->n; w++) {
+        const hrc_motion way = getups_way(r->ways, w);
         for (int i = 0; i < way.n; i += EVERY) {
             const int later = i + HRC_RATE_HZ < way.n ? i + HRC_RATE_HZ : way.n - 1;
             const posture at = posture_of(way.qpos + (size_t)i * HRC_NQ),
                           then = posture_of(way.qpos + (size_t)later * HRC_NQ);
-            if (posture_down(&at) && !posture_rests(&at, &then)) r->moments[r->n++] = (way_moment){at, w, i};
+            const float seconds = (float)(way.n - i) / HRC_RATE_HZ;
+            if (posture_down(&at) && !posture_rests(&at, &then))
+                r->moments[r->n++] = (way_moment){at, w, i, POSTURE_HURRY * seconds};
         }
     }
+}
+
+static void list_cases(recovery *r)
+{
+    const getups *g = r->ways;
+    for (int i = 0; i < g->cases; i++)
+        r->moments[r->n++] = (way_moment){posture_of(g->lying[i]), g->led[i][0], g->led[i][1], 0};
+}
+
+hrc_status recovery_create(recovery *r, const getups *ways, hrc_error *err)
+{
+    *r = (recovery){.ways = ways};
+    if (!ways || !ways->n) return HRC_OK;
+    const int most = ways->cases ? ways->cases : ways->frames;
+    r->moments = ARENA_NEW(&r->memory, way_moment, most);
+    r->tried = ARENA_NEW(&r->memory, int, ways->n);
+    if (!r->moments || !r->tried)
+        return fail(err, HRC_ENOMEM, "controller: out of memory for %d moments", most);
+    if (ways->cases)
+        list_cases(r);
+    else
+        list_frames(r);
     return HRC_OK;
 }
 
@@ -57,25 +76,15 @@ void recovery_reset(recovery *r)
     r->count = 0;
 }
 
-int recovery_pick(const recovery *r, const posture *now, int way, float *cost)
-{
-    int best = -1;
-    *cost = INFINITY;
-    for (int i = 0; i < r->n; i++) {
-        const way_moment *m = &r->moments[i];
-        if (way >= 0 && m->way != way) continue;
-        const float seconds = (float)(r->ways->length[m->way] - m->frame) / HRC_RATE_HZ;
-        const float against =
-            posture_distance(now, &m->at) + POSTURE_HURRY * seconds + TRIED * (float)r->tried[m->way];
-        if (against < *cost) *cost = against, best = i;
-    }
-    return best;
-}
-
 static void begin_way(recovery *r, const posture *now, const float qpos[HRC_NQ])
 {
-    float cost;
-    const int best = recovery_pick(r, now, -1, &cost);
+    int best = 0;
+    float least = INFINITY;
+    for (int i = 0; i < r->n; i++) {
+        const way_moment *m = &r->moments[i];
+        const float cost = posture_distance(now, &m->at) + m->cost + TRIED * (float)r->tried[m->way];
+        if (cost < least) least = cost, best = i;
+    }
     const hrc_motion way = getups_way(r->ways, r->moments[best].way);
     follow_begin(&r->way, &way, r->moments[best].frame, 0);
     follow_place(&r->way, qpos);

@@ -1,7 +1,8 @@
-/* Getting up. A robot that lies on the ground while its reference does not is led along a recorded way up:
- * the moment of all ways that is most like how it lies, brought to where it lies. Standing, it returns to its
- * reference. No generated plan of a fifth of a second can know that an arm has to come under the body
- * first; with the way's frames as targets it need not. */
+/* Getting up. A robot that lies on the ground while its reference does not is led along a recorded way up,
+ * brought to where it lies: as the tried case was led that lay most like it, or, where nothing was tried,
+ * from the moment of all ways that is most like it. Standing, or as far up as a reference that is low itself,
+ * it returns to that. No generated plan of a fifth of a second can know that an arm has to come under the
+ * body first; with the way's frames as targets it need not. */
 #ifndef HRC_TRACK_RECOVER_H
 #define HRC_TRACK_RECOVER_H
 
@@ -13,13 +14,14 @@
 typedef struct {
     posture at;
     int way, frame;
+    float cost; /* what speaks against it, beside the distance */
 } way_moment;
 
 typedef struct {
     arena memory;
     const getups *ways; /* NULL: none */
     int n;
-    way_moment *moments; /* (n) */
+    way_moment *moments; /* (n) to begin with */
     int *tried;          /* (ways) how often each was begun since the robot last stood */
     follower way;        /* while active */
     bool active;
@@ -31,10 +33,6 @@ typedef struct {
 hrc_status recovery_create(recovery *r, const getups *ways, hrc_error *err); /* ways are borrowed */
 void recovery_free(recovery *r);
 void recovery_reset(recovery *r);
-
-/* The moment to lead a robot from that lies like this, of one way or of any (way -1), and what speaks against
- * it; -1 when there is none. */
-int recovery_pick(const recovery *r, const posture *now, int way, float *cost);
 
 /* One control step, before the window is made; reference is its present frame. True when a way was begun or
  * left in this step. */
