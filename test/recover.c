@@ -147,11 +147,11 @@ static void test_best_way(void)
 {
     const float apart[9] = {0, 0.1f, 9, 0.1f, 0, 9, 9, 9, 0}, seconds[3] = {2, 4, 1};
     const bool stands[9] = {true, true, false, false, true, false, false, false, false};
-    ENSURE(ways_best(0, apart, stands, seconds, 3, 3) == 1); /* the faster one gets its neighbour not up */
-    ENSURE(ways_best(1, apart, stands, seconds, 3, 3) == 1);
-    ENSURE(ways_best(2, apart, stands, seconds, 3, 3) == -1);
-    const float alone[9] = {0, 9, 9, 9, 0, 9, 9, 9, 0};
-    ENSURE(ways_best(0, alone, stands, seconds, 3, 3) == 0);
+    const ways_known known = {3, 3, apart, stands, seconds};
+    ENSURE(ways_best(&known, 0, -1) == 1); /* the faster one gets its neighbour not up */
+    ENSURE(ways_best(&known, 0, 1) == 0);  /* of whom nothing is known here */
+    ENSURE(ways_best(&known, 1, -1) == 1);
+    ENSURE(ways_best(&known, 2, -1) == -1);
 }
 
 /* With cases a robot is led as the one that lay like it, wherever on the way that was. */
@@ -184,16 +184,16 @@ static void test_kept_ways(void)
     bed_make(&b);
     const int before = b.ways.frames;
     const ways_options few = {.a_side = 1};
-    double up;
+    ways_result r;
     small_tracker("t.safetensors", "reference");
     ENSURE_OK(hrc_model_load(&model, test_path("t.safetensors"), &err));
     ENSURE_OK(pool_create(&threads, 2, &err));
-    ENSURE_OK(ways_keep(&b.ways, model, &cfg, threads, &b.memory, &few, &up, &err));
-    ENSURE(up == 0 && b.ways.cases == 0 && b.ways.frames == before);
+    ENSURE_OK(ways_keep(&b.ways, model, &cfg, threads, &b.memory, &few, &r, &err));
+    ENSURE(r.up == 0 && r.unseen == 0 && b.ways.cases == 0 && b.ways.frames == before);
     hrc_model_free(model);
     ENSURE_OK(hrc_model_load(&model, "models/tracker.safetensors", &err)); /* this one can */
-    ENSURE_OK(ways_keep(&b.ways, model, &cfg, threads, &b.memory, &few, &up, &err));
-    ENSURE(up >= 0.25 && b.ways.cases == (int)(4 * up + 0.5) && b.ways.n == 1);
+    ENSURE_OK(ways_keep(&b.ways, model, &cfg, threads, &b.memory, &few, &r, &err));
+    ENSURE(r.up >= 0.25 && r.robots > 4 && b.ways.cases == (int)(r.robots * r.up + 0.5) && b.ways.n == 1);
     for (int i = 0; i < b.ways.cases; i++)
         ENSURE(b.ways.led[i][0] == 0 && b.ways.led[i][1] % 50 == 0 && b.ways.lying[i][2] < 0.4f);
     hrc_model_free(model);

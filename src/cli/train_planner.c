@@ -163,13 +163,16 @@ static void show_ways(void *ctx, double fraction)
 static hrc_status keep_ways(plan_model *m, const session *s, hrc_error *err)
 {
     const int before = m->ups.n;
-    double up;
+    ways_result r;
     progress bar = progress_begin(s->a, "ways up");
     const ways_options trial = {WAYS_MOST, show_ways, &bar};
-    TRY(ways_keep(&m->ups, s->tracker, &s->a->cfg, s->threads, &m->memory, &trial, &up, err));
+    TRY(ways_keep(&m->ups, s->tracker, &s->a->cfg, s->threads, &m->memory, &trial, &r, err));
     progress_end(&bar);
-    cli_note(s->a, "%s gets %.0f %% of the robots up, by %d of %d ways, %.0f s of them",
-             arg(s->a, "ways-for"), 100 * up, m->ups.n, before, m->ups.frames / (double)HRC_RATE_HZ);
+    cli_note(
+        s->a,
+        "%s: of %d robots on the ground %.0f %% get up, by %d of %d ways (%.0f s); %.0f %% led as others were",
+        arg(s->a, "ways-for"), r.robots, 100 * r.up, m->ups.n, before, m->ups.frames / (double)HRC_RATE_HZ,
+        100 * r.unseen);
     return HRC_OK;
 }
 

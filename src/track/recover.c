@@ -12,7 +12,6 @@
 #define PATIENCE 15     /* control steps before it is taken for fallen: some catch themselves */
 #define BEHIND_M 0.25f  /* a way that has risen so much further has lost the robot ... */
 #define TILTED 0.9f     /* ... or turned it by so much, rad */
-#define STUCK 25        /* control steps of that before another moment is looked for */
 #define NEARLY 35       /* frames before the end of a way, which stands by then */
 #define BACK_M 0.12f    /* as near it follows a reference again that is low itself ... */
 #define BACK_TILT 0.5f  /* rad */
@@ -104,13 +103,17 @@ static float cos_tilt(const posture *a, const posture *b)
     return a->up[0] * b->up[0] + a->up[1] * b->up[1] + a->up[2] * b->up[2];
 }
 
-/* The way goes on without the robot. */
+bool recovery_left_behind(const posture *here, const posture *there)
+{
+    return there->height - here->height > BEHIND_M || cos_tilt(here, there) < cosf(TILTED);
+}
+
 static bool left_behind(const recovery *r, const posture *now)
 {
     hrc_frame frame;
     follow_frame(&r->way, 0, &frame);
     const posture there = posture_of(frame.qpos);
-    return there.height - now->height > BEHIND_M || cos_tilt(now, &there) < cosf(TILTED);
+    return recovery_left_behind(now, &there);
 }
 
 /* The robot lies; its reference is higher, or sits. */
@@ -142,12 +145,12 @@ bool recovery_step(recovery *r, const float qpos[HRC_NQ], const hrc_frame *refer
     }
     const bool over = r->way.frame >= r->way.motion.n - 1, nearly = r->way.frame >= r->way.motion.n - NEARLY;
     if (is_back(&now, &wanted) || (stands(&now) && nearly) ||
-        (over && !posture_down(&now) && r->stuck > STUCK)) {
+        (over && !posture_down(&now) && r->stuck > RECOVERY_STUCK)) {
         stop(r);
         return true;
     }
     r->stuck = left_behind(r, &now) || over ? r->stuck + 1 : 0;
-    if (r->stuck <= STUCK || !posture_down(&now)) return false;
+    if (r->stuck <= RECOVERY_STUCK || !posture_down(&now)) return false;
     begin_way(r, &now, qpos);
     return true;
 }

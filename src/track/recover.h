@@ -34,6 +34,11 @@ hrc_status recovery_create(recovery *r, const getups *ways, hrc_error *err); /* 
 void recovery_free(recovery *r);
 void recovery_reset(recovery *r);
 
+#define RECOVERY_STUCK 25 /* control steps without the robot before a way is left */
+
+/* Does a way that is there go on without a robot that is here? */
+bool recovery_left_behind(const posture *here, const posture *there);
+
 /* One control step, before the window is made; reference is its present frame. True when a way was begun or
  * left in this step. */
 bool recovery_step(recovery *r, const float qpos[HRC_NQ], const hrc_frame *reference);
