@@ -28,14 +28,6 @@ static double lowest(const clip *c, int i)
     return pose_lowest(qpos);
 }
 
-static double joints_apart(const clip *a, const clip *b, int i)
-{
-    double square = 0;
-    for (int k = 7; k < HRC_NQ; k++)
-        square += pow((double)clip_frame(a, i)[k] - (double)clip_frame(b, i)[k], 2);
-    return sqrt(square);
-}
-
 static void test_pace(void)
 {
     clip c, fast;
@@ -51,28 +43,36 @@ static void test_pace(void)
     clip_free(&c);
 }
 
+static double limb_apart(const clip *a, const clip *b, int i, int first, int last)
+{
+    double most = 0;
+    for (int k = 7 + first; k <= 7 + last; k++)
+        most = fmax(most, fabs((double)clip_frame(a, i)[k] - (double)clip_frame(b, i)[k]));
+    return most;
+}
+
 static void test_bend(void)
 {
     clip c, bent;
     hrc_error err;
     rng dice = rng_make(1, 0);
-    double low = 0;
-    int nlow = 0;
+    double legs = 0, arms = 0;
     rising(&c);
-    ENSURE_OK(clip_vary(&bent, &c, 1, 0.15, &dice, &err));
+    ENSURE_OK(clip_vary(&bent, &c, 1, 0.25, &dice, &err));
     ENSURE(bent.n == c.n);
     for (int i = 0; i < c.n; i++) {
-        const double apart = joints_apart(&c, &bent, i), height = (double)clip_frame(&c, i)[2];
-        if (height > 0.65) ENSURE(apart < 1e-6);
-        if (height < 0.45) low += apart, nlow++;
-        ENSURE_NEAR(lowest(&bent, i), lowest(&c, i), 1e-5);
+        if (clip_frame(&c, i)[2] > 0.65f) ENSURE(limb_apart(&c, &bent, i, 0, HRC_JOINTS - 1) < 1e-6);
+        ENSURE(lowest(&bent, i) > -0.006 && lowest(&bent, i) < lowest(&c, i) + 0.03);
+        legs = fmax(legs, limb_apart(&c, &bent, i, 0, 11));
+        arms = fmax(arms, limb_apart(&c, &bent, i, 15, HRC_JOINTS - 1));
         for (int j = 0; j < HRC_JOINTS; j++) {
             const double q = (double)clip_frame(&bent, i)[7 + j];
             ENSURE(q >= G1_JOINT[j].lo - 1e-6 && q <= G1_JOINT[j].hi + 1e-6);
             if (i) ENSURE(fabs(q - (double)clip_frame(&bent, i - 1)[7 + j]) < 0.5); /* nothing jumps */
         }
     }
-    ENSURE(nlow > 50 && low / nlow > 0.4 && low / nlow < 1.2); /* 0.15 sqrt(29) = 0.81, less between knots */
+    ENSURE(arms > 0.1 && arms < 1.2);            /* free while it rises */
+    ENSURE(legs < arms && lowest(&c, 0) < 0.01); /* carry it nearly all the time */
     clip_free(&bent);
     clip_free(&c);
 }

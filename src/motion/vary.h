@@ -1,13 +1,14 @@
-/* The same motion as another would do it: at another pace, and with limbs held a little differently while the
- * body is near the floor. Who stands keeps the pose: it was made to balance (balance.h). */
+/* The same motion as another would do it: at another pace, and, while the body is near the floor, with the
+ * limbs that do not carry it held a little differently. Who stands keeps the pose: it was made to balance
+ * (balance.h). */
 #ifndef HRC_MOTION_VARY_H
 #define HRC_MOTION_VARY_H
 
 #include "base/rng.h"
 #include "motion/clip.h"
 
-/* pace 1.2: a fifth faster. bend: standard deviation of every joint, rad; it changes within a second or two.
- * Limits are kept, and every frame stays as high over the floor as it was. Name and labels stay. On error
+/* pace 1.2: a fifth faster. bend: standard deviation of every joint of a limb that is free, rad; it changes
+ * within a second or two. Limits are kept, and nothing goes under the floor. Name and labels stay. On error
  * nothing is left to free. */
 hrc_status clip_vary(clip *out, const clip *in, double pace, double bend, rng *dice, hrc_error *err);
 
