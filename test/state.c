@@ -26,6 +26,14 @@ static void test_state(void)
     ENSURE(a[1] == -1 && n == 0); /* nothing has changed */
     ENSURE_OK(state_load(&l, test_path("state"), meta, 1, &err));
     ENSURE(a[1] == 2 && n == 7);
+    double more[5] = {0, 0, 0, 8, 9}; /* of a there are more now */
+    static state_list longer, shorter;
+    state_add_growing(&longer, "x.", "a", DT_F64, more, 5);
+    ENSURE_OK(state_load(&longer, test_path("state"), meta, 1, &err));
+    ENSURE(more[0] == 1 && more[2] == 3 && more[3] == 8 && more[4] == 9);
+    state_add_growing(&shorter, "x.", "a", DT_F64, more, 2);
+    ENSURE(state_load(&shorter, test_path("state"), meta, 1, &err) < 0 &&
+           strstr(err.text, "x.a has 3 numbers, expected at most 2"));
     while (l.n <= STATE_MAX_BLOCKS) state_add(&l, "", "more", DT_I64, &n, 1);
     ENSURE(state_save(&l, test_path("state"), meta, 1, &err) < 0);
 }

@@ -12,6 +12,24 @@ void state_add(state_list *l, const char *prefix, const char *name, dtype type, 
     snprintf(b->name, sizeof b->name, "%s%s", prefix, name);
 }
 
+void state_add_growing(state_list *l, const char *prefix, const char *name, dtype type, void *data,
+                       size_t count)
+{
+    const int before = l->n;
+    state_add(l, prefix, name, type, data, count);
+    if (l->n > before && l->n <= STATE_MAX_BLOCKS) l->blocks[before].grows = true;
+}
+
+static hrc_status find_block(const tensor **out, const state_block *b, const tensorfile *file, hrc_error *err)
+{
+    const int64_t any = -1;
+    TRY(tensorfile_need(file, b->name, b->type, 1, b->grows ? &any : &b->count, out, err));
+    if ((*out)->count > b->count)
+        return fail(err, HRC_EFORMAT, "%s: %s has %lld numbers, expected at most %lld", file->path, b->name,
+                    (long long)(*out)->count, (long long)b->count);
+    return HRC_OK;
+}
+
 static hrc_status check_room(const state_list *l, const char *path, hrc_error *err)
 {
     if (l->n > STATE_MAX_BLOCKS)
@@ -42,9 +60,7 @@ static hrc_status restore(const state_list *l, const tensorfile *file, const ten
             return fail(err, HRC_EFORMAT, "%s: %s is %.60s, this run has %.60s", file->path, meta[i].key,
                         has ? has : "missing", meta[i].value);
     }
-    for (int i = 0; i < l->n; i++)
-        TRY(tensorfile_need(file, l->blocks[i].name, l->blocks[i].type, 1, &l->blocks[i].count, &found[i],
-                            err));
+    for (int i = 0; i < l->n; i++) TRY(find_block(&found[i], &l->blocks[i], file, err));
     for (int i = 0; i < l->n; i++)
         memcpy(l->blocks[i].data, found[i]->data, (size_t)found[i]->count * dtype_size(found[i]->type));
     return HRC_OK;

@@ -4,6 +4,8 @@
 #ifndef HRC_BASE_STATE_H
 #define HRC_BASE_STATE_H
 
+#include <stdbool.h>
+
 #include "base/tensorfile.h"
 
 #define STATE_MAX_BLOCKS 128
@@ -13,6 +15,7 @@ typedef struct {
     char name[STATE_NAME];
     dtype type;
     int64_t count;
+    bool grows; /* the file may have its beginning only */
     void *data;
 } state_block;
 
@@ -23,6 +26,11 @@ typedef struct {
 
 /* Blocks of 0 numbers are left out. */
 void state_add(state_list *l, const char *prefix, const char *name, dtype type, void *data, size_t count);
+
+/* A list with an entry for each thing of which there may be more by the time it is restored: what was stored
+ * is its beginning, the rest stays as it is. */
+void state_add_growing(state_list *l, const char *prefix, const char *name, dtype type, void *data,
+                       size_t count);
 
 /* meta: what must be equal for the state to be of use ("seed", "data"); kept as text. */
 hrc_status state_save(const state_list *l, const char *path, const tensor_meta *meta, int nmeta,

@@ -280,7 +280,7 @@ static int run_train_tracker(const args *a)
 static const option OPTIONS[] = {
     TRAINING_OPTIONS,
     {"changed", NULL, NULL,
-     "with --resume: go on although settings or motions are not the checkpoint's (sizes must be)"},
+     "with --resume: go on although settings or motions are not the checkpoint's (sizes must be; there may be more motions)"},
     {"from", "MODEL", NULL, "begin with this tracker's weights, to teach it more or other motions"},
     {"method", "NAME", "world-model", "how to train: world-model or ppo"},
     {"motion", "FILE...", NULL, "motions to train on; FILE#NAME is one clip of a corpus"},

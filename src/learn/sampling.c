@@ -132,9 +132,9 @@ void sampling_ended(sampling *s, const env_episode *e)
 /* With the distribution itself: a refresh after loading might come at another time than before. */
 void sampling_state(sampling *s, state_list *l, const char *prefix)
 {
-    state_add(l, prefix, "difficulty", DT_F64, s->difficulty, (size_t)s->n);
-    state_add(l, prefix, "probability", DT_F64, s->probability, (size_t)s->n);
-    state_add(l, prefix, "cumulative", DT_F64, s->cumulative, (size_t)s->n);
+    state_add_growing(l, prefix, "difficulty", DT_F64, s->difficulty, (size_t)s->n);
+    state_add_growing(l, prefix, "probability", DT_F64, s->probability, (size_t)s->n);
+    state_add_growing(l, prefix, "cumulative", DT_F64, s->cumulative, (size_t)s->n);
     state_add(l, prefix, "episodes", DT_I64, &s->episodes, 1);
 }
 

@@ -304,13 +304,14 @@ typedef struct {
     tensor_meta meta[7]; /* first those without which the state cannot be of use at all */
 } identity;
 
-static hrc_status identify(identity *id, const tracker_trainer *t, hrc_error *err)
+/* shared: how many clips of the run must be those of the file. */
+static hrc_status identify(identity *id, const tracker_trainer *t, int shared, hrc_error *err)
 {
     const references *refs = t->plan.refs;
     uint64_t hash = HASH_START, lengths = HASH_START;
     for (int i = 0; i < refs->n; i++) {
         hash = hash_bytes(hash, refs->clips[i].frames, sizeof(ref_frame) * (size_t)refs->clips[i].n);
-        lengths = hash_bytes(lengths, &refs->clips[i].n, sizeof refs->clips[i].n);
+        if (i < shared) lengths = hash_bytes(lengths, &refs->clips[i].n, sizeof refs->clips[i].n);
     }
     id->settings = config_text(t->plan.cfg);
     if (!id->settings) return fail(err, HRC_ENOMEM, "tracker training: out of memory");
@@ -345,7 +346,7 @@ hrc_status tracker_checkpoint_save(tracker_trainer *t, const char *path, tracker
 {
     identity id;
     state_list l;
-    TRY(identify(&id, t, err));
+    TRY(identify(&id, t, t->plan.refs->n, err));
     list_state(t, &l, &s);
     hrc_status status = state_save(&l, path, id.meta, COUNT(id.meta), err);
     free(id.settings);
@@ -378,13 +379,29 @@ static hrc_status check_settings(const tracker_trainer *t, const char *path, hrc
     return status;
 }
 
+/* How many clips a checkpoint's run had. */
+static hrc_status stored_clips(int *out, const char *path, hrc_error *err)
+{
+    tensorfile file;
+    TRY(tensorfile_open(&file, path, err));
+    *out = 0;
+    for (int i = 0; i < file.ntensors; i++)
+        if (strstr(file.tensors[i].name, "clip_episodes")) *out = (int)file.tensors[i].count;
+    tensorfile_close(&file);
+    return HRC_OK;
+}
+
 hrc_status tracker_checkpoint_load(tracker_trainer *t, const char *path, bool changed, tracker_session *s,
                                    hrc_error *err)
 {
     identity id;
     state_list l;
-    if (!changed) TRY(check_settings(t, path, err));
-    TRY(identify(&id, t, err));
+    int shared = t->plan.refs->n;
+    if (changed)
+        TRY(stored_clips(&shared, path, err));
+    else
+        TRY(check_settings(t, path, err));
+    TRY(identify(&id, t, shared, err));
     list_state(t, &l, s);
     hrc_status status = state_load(&l, path, id.meta, changed ? IDENTITY_SHAPE : COUNT(id.meta), err);
     free(id.settings);

@@ -311,8 +311,8 @@ void env_state(env *e, state_list *l, const char *prefix)
     const size_t clips = (size_t)e->refs->n;
     state_add(l, prefix, "worlds", DT_U8, e->worlds, sizeof *e->worlds * (size_t)e->n);
     state_add(l, prefix, "counts", DT_U8, &e->counts, sizeof e->counts);
-    state_add(l, prefix, "clip_episodes", DT_I64, e->clip_episodes, clips);
-    state_add(l, prefix, "clip_failures", DT_I64, e->clip_failures, clips);
+    state_add_growing(l, prefix, "clip_episodes", DT_I64, e->clip_episodes, clips);
+    state_add_growing(l, prefix, "clip_failures", DT_I64, e->clip_failures, clips);
 }
 
 /* ---- Diagnosis ---- */
