@@ -15,7 +15,7 @@ typedef struct {
     tracker_trainer *t;
 } bed;
 
-static const char *const CATEGORY[] = {"turning"};
+static const char *const CATEGORY[] = {"turning", "turning"};
 
 static void bed_trainer(bed *b, uint64_t seed)
 {
@@ -135,6 +135,42 @@ static void test_refusals(void)
     bed_free(&b);
 }
 
+static void bed_motions(bed *b, const clip *motions, int n)
+{
+    hrc_error err;
+    references_free(&b->refs);
+    ENSURE_OK(references_build(&b->refs, motions, n, true, b->threads, &err));
+    bed_trainer(b, 3);
+}
+
+/* A changed run may bring motions, after those that were there. */
+static void test_more_motions(void)
+{
+    static bed b;
+    hrc_error err;
+    tracker_session s;
+    clip motions[2], other;
+    bed_make(&b, 1, "ifsq");
+    iterate(&b, 1);
+    save(&b, "one");
+    motions[0] = b.motion;
+    synthetic_turn(&motions[1], 80, 50);
+    bed_motions(&b, motions, 2);
+    ENSURE(tracker_checkpoint_load(b.t, test_path("one"), false, &s, &err) < 0);
+    ENSURE_OK(tracker_checkpoint_load(b.t, test_path("one"), true, &s, &err));
+    ENSURE(tracker_trainer_iterations(b.t) == 1);
+    iterate(&b, 2);
+    save(&b, "both");
+    other = motions[0], motions[0] = motions[1], motions[1] = other;
+    bed_motions(&b, motions, 2);
+    ENSURE(tracker_checkpoint_load(b.t, test_path("one"), true, &s, &err) < 0 &&
+           strstr(err.text, "lengths is"));
+    bed_motions(&b, &motions[1], 1);
+    ENSURE(tracker_checkpoint_load(b.t, test_path("both"), true, &s, &err) < 0); /* fewer */
+    clip_free(&motions[0]);
+    bed_free(&b);
+}
+
 static double number(json_t *line, const char *outer, const char *name)
 {
     json_t *at = outer ? json_object_get(line, outer) : line;
@@ -226,5 +262,5 @@ static void test_learns(void)
 }
 
 TEST_TABLE({"tracker_train.learns", test_learns}, {"tracker_train.resume", test_resume},
-           {"tracker_train.refusals", test_refusals}, {"tracker_train.log", test_log},
-           {"tracker_train.trouble", test_trouble})
+           {"tracker_train.more_motions", test_more_motions}, {"tracker_train.refusals", test_refusals},
+           {"tracker_train.log", test_log}, {"tracker_train.trouble", test_trouble})
