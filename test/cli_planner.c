@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/tensorfile.h"
 #include "learn/comm.h"
 #include "shell.h"
 
@@ -42,6 +43,31 @@ static void test_resume(void)
                  "$HERACLES train planner $files -o $T/r.safetensors " SMALL
                  "--planner.steps=30 --resume --quiet\n"
                  "cmp $T/p.safetensors $T/r.safetensors") == 0);
+}
+
+/* The ways up, and the cases that go with them, of another planner. */
+static void test_ways_from(void)
+{
+    hrc_error err;
+    tensorfile shipped, made;
+    ENSURE(shell("$HERACLES train planner motions/wave.safetensors -o $T/w.safetensors " SMALL
+                 "--planner.steps=1 --ways-from models/planner.safetensors --quiet") == 0);
+    ENSURE_OK(tensorfile_open(&shipped, "models/planner.safetensors", &err));
+    ENSURE_OK(tensorfile_open(&made, test_path("w.safetensors"), &err));
+    int carried = 0;
+    for (int i = 0; i < shipped.ntensors; i++) {
+        const tensor *a = &shipped.tensors[i], *b = tensorfile_find(&made, a->name);
+        if (strncmp(a->name, "getups.", 7)) continue;
+        ENSURE(b && a->count == b->count);
+        ENSURE(memcmp(a->data, b->data, (size_t)a->count * dtype_size(a->type)) == 0);
+        carried++;
+    }
+    ENSURE(carried >= 3);
+    tensorfile_close(&shipped);
+    tensorfile_close(&made);
+    ENSURE(shell("$HERACLES train planner motions/wave.safetensors -o $T/n.safetensors " SMALL
+                 "--ways-from motions/wave.safetensors --quiet") == 1);
+    ENSURE(strstr(shell_output, "motions/wave.safetensors") && shell("test -e $T/n.safetensors") == 1);
 }
 
 static double last_loss(const char *log)
@@ -199,7 +225,8 @@ static void test_interrupt_saves(void)
 }
 
 TEST_TABLE({"cli_planner.train_and_log", test_train_and_log}, {"cli_planner.resume", test_resume},
-           {"cli_planner.processes", test_processes}, {"cli_planner.evaluate", test_evaluate},
-           {"cli_planner.shipped", test_shipped}, {"cli_planner.plan", test_plan},
-           {"cli_planner.bad_input", test_bad_input}, {"cli_planner.bench", test_bench},
-           {"cli_planner.export", test_export}, {"cli_planner.interrupt_saves", test_interrupt_saves})
+           {"cli_planner.ways_from", test_ways_from}, {"cli_planner.processes", test_processes},
+           {"cli_planner.evaluate", test_evaluate}, {"cli_planner.shipped", test_shipped},
+           {"cli_planner.plan", test_plan}, {"cli_planner.bad_input", test_bad_input},
+           {"cli_planner.bench", test_bench}, {"cli_planner.export", test_export},
+           {"cli_planner.interrupt_saves", test_interrupt_saves})

@@ -22,6 +22,7 @@ typedef struct {
     pool *threads;
     planner_trainer *trainer;
     hrc_model *tracker; /* --ways-for */
+    plan_model guide;   /* --ways-from */
     double heldout_loss;
     int log_every, heldout_every;
 } session;
@@ -76,6 +77,7 @@ static hrc_status set_up(session *s, hrc_error *err)
     bool mirror = !strcmp(a->cfg.planner_mirror, "on"), resumed = training_resumes(&s->run);
     if (leads()) cli_note(a, "reading motions");
     TRY(load_tracker(s, arg(a, "ways-for"), err));
+    if (arg(a, "ways-from")) TRY(plan_model_load(&s->guide, arg(a, "ways-from"), err));
     TRY(pool_create(&s->threads, a->threads, err));
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, mirror, err));
     TRY(make_tuples(s, err));
@@ -100,6 +102,7 @@ static void tear_down(session *s)
     if (s->run.log) fclose(s->run.log);
     planner_trainer_free(s->trainer);
     hrc_model_free(s->tracker);
+    plan_model_free(&s->guide);
     tuples_free(s->train);
     tuples_free(s->heldout);
     motions_free(&s->data);
@@ -181,6 +184,10 @@ static hrc_status carry_getups(plan_model *m, const session *s, hrc_error *err)
 {
     const clip **clips = ARENA_NEW(&m->memory, const clip *, s->data.n);
     int n = 0;
+    if (arg(s->a, "ways-from")) {
+        m->ups = s->guide.ups; /* lives as long as the session */
+        return HRC_OK;
+    }
     if (!clips) return fail(err, HRC_ENOMEM, "train: out of memory");
     for (int i = 0; i < s->data.n; i++)
         if (!s->data.heldout || !s->data.heldout[i]) clips[n++] = &s->data.clips[i];
@@ -257,6 +264,7 @@ static const option OPTIONS[] = {
     TRAINING_OPTIONS,
     {"corpus", "FILE", NULL, "a corpus, with its split into training and held-out clips"},
     {"from", "MODEL", NULL, "begin with this planner's weights, to teach it other motions"},
+    {"ways-from", "PLANNER", NULL, "carry the ways up that this planner carries"},
     {"ways-for", "TRACKER", NULL,
      "try the ways up from the ground with this tracker and carry those that get it up; takes minutes"},
     {"minutes", "N", NULL, "stop and save after so many minutes; default: after planner.steps updates"},
