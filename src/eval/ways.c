@@ -24,7 +24,6 @@ typedef struct {
 typedef struct {
     int dropped, robots; /* the heaps come after those that were dropped */
     double lying[ROBOTS][HRC_NQ];
-
     int n;
     entry *entries;  /* (n) */
     course *courses; /* (n) one for each entry, for one robot after the other */
@@ -45,14 +44,6 @@ static hrc_status lay_robots(trials *t, const config *cfg, hrc_error *err)
     sim_free(physics);
     pool_free(one);
     return status;
-}
-
-static bool is_entry(const hrc_motion *way, int frame)
-{
-    const int later = frame + HRC_RATE_HZ < way->n ? frame + HRC_RATE_HZ : way->n - 1;
-    const posture now = posture_of(way->qpos + (size_t)frame * HRC_NQ),
-                  then = posture_of(way->qpos + (size_t)later * HRC_NQ);
-    return way->n - frame <= LONGEST && posture_down(&now) && !posture_rests(&now, &then);
 }
 
 static hrc_status add_entry(trials *t, const hrc_motion *way, int which, int frame, hrc_error *err)
@@ -78,8 +69,10 @@ static hrc_status find_entries(trials *t, const getups *ways, hrc_error *err)
         return fail(err, HRC_ENOMEM, "ways up: out of memory");
     for (int w = 0; w < ways->n; w++) {
         const hrc_motion way = getups_way(ways, w);
-        for (int i = 0; i < way.n; i += EVERY)
-            if (is_entry(&way, i)) TRY(add_entry(t, &way, w, i, err));
+        for (int i = 0; i < way.n; i += EVERY) {
+            posture at;
+            if (way.n - i <= LONGEST && recovery_begins(&way, i, &at)) TRY(add_entry(t, &way, w, i, err));
+        }
     }
     return HRC_OK;
 }

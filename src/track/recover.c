@@ -17,17 +17,22 @@
 #define BACK_TILT 0.5f  /* rad */
 #define STANDS_UP 0.85f /* vertical part of the pelvis' up axis */
 
-/* Where the ways are on the ground and not at rest. */
+bool recovery_begins(const hrc_motion *way, int frame, posture *at)
+{
+    const int later = frame + HRC_RATE_HZ < way->n ? frame + HRC_RATE_HZ : way->n - 1;
+    const posture then = posture_of(way->qpos + (size_t)later * HRC_NQ);
+    *at = posture_of(way->qpos + (size_t)frame * HRC_NQ);
+    return posture_down(at) && !posture_rests(at, &then);
+}
+
 static void list_frames(recovery *r)
 {
     for (int w = 0; w < r->ways->n; w++) {
         const hrc_motion way = getups_way(r->ways, w);
         for (int i = 0; i < way.n; i += EVERY) {
-            const int later = i + HRC_RATE_HZ < way.n ? i + HRC_RATE_HZ : way.n - 1;
-            const posture at = posture_of(way.qpos + (size_t)i * HRC_NQ),
-                          then = posture_of(way.qpos + (size_t)later * HRC_NQ);
+            posture at;
             const float seconds = (float)(way.n - i) / HRC_RATE_HZ;
-            if (posture_down(&at) && !posture_rests(&at, &then))
+            if (recovery_begins(&way, i, &at))
                 r->moments[r->n++] = (way_moment){at, w, i, POSTURE_HURRY * seconds};
         }
     }

@@ -34,6 +34,10 @@ hrc_status recovery_create(recovery *r, const getups *ways, hrc_error *err); /* 
 void recovery_free(recovery *r);
 void recovery_reset(recovery *r);
 
+/* Can a robot be led along a way from this frame: is it on the ground there, and not at rest? at: how it
+ * lies. */
+bool recovery_begins(const hrc_motion *way, int frame, posture *at);
+
 #define RECOVERY_STUCK 25 /* control steps without the robot before a way is left */
 
 /* Does a way that is there go on without a robot that is here? */
