@@ -72,7 +72,7 @@ $(BUILD)/fuzz-%: $(BUILD)/test/fuzz/%.o $(call objects,$(call sources,motion) $(
 bench: all
 	$(BUILD)/heracles bench sim
 
-# The bars of tracker training; up to 2 h 30 min of an idle machine.
+# The bars of tracker training; up to 2 h 10 min of an idle machine.
 .PHONY: bench-train
 bench-train: all
 	tools/bench_train $(BUILD)/heracles

@@ -17,7 +17,7 @@ const char *const POSTURE_NAME[] = {"lying-back", "lying-front", "lying-left", "
 static const double TURN[POSTURE_COUNT][3] = {
     {0, -M_PI / 2, 0}, {0, M_PI / 2, 0}, {-M_PI / 2, 0, 0}, {M_PI / 2, 0, 0}};
 
-/* Limbs bent by as much as they may be and a robot in a heap is. */
+/* A heap of its own for every variant of a side, within the joints' soft limits. */
 static void bend(double qpos[HRC_NQ], int variant, int side)
 {
     rng dice = rng_make((uint64_t)variant, (uint64_t)side);

@@ -17,15 +17,16 @@ typedef struct {
 /* Exactly one of corpus and files is given. Held-out clips are never mirrored. */
 hrc_status motions_load(motions *m, const char *corpus_path, const char *const *files, int nfiles,
                         bool mirror, hrc_error *err);
-/* Appends copies of the clips in which somebody gets up (rises.h), varied (vary.h) with paces of 1 -+ pace.
- * Held-out clips only on request. The seconds stay those of the recordings. */
+
 typedef struct {
     int copies;
     double pace, bend;
-    bool heldout; /* too */
+    bool heldout; /* of held-out clips too */
     uint64_t seed;
 } variant_options;
 
+/* Appends copies of the clips in which somebody gets up (rises.h), varied (vary.h) with paces of 1 -+ pace.
+ * The seconds stay those of the recordings. */
 hrc_status motions_vary(motions *m, const variant_options *o, hrc_error *err);
 
 void motions_free(motions *m);
