@@ -68,6 +68,11 @@ static void test_ways_from(void)
     ENSURE(shell("$HERACLES train planner motions/wave.safetensors -o $T/n.safetensors " SMALL
                  "--ways-from motions/wave.safetensors --quiet") == 1);
     ENSURE(strstr(shell_output, "motions/wave.safetensors") && shell("test -e $T/n.safetensors") == 1);
+    ENSURE(
+        shell(
+            "$HERACLES train planner motions/wave.safetensors -o $T/n.safetensors --ways-from a --ways-for b") ==
+        2);
+    ENSURE(says("not both"));
 }
 
 static double last_loss(const char *log)

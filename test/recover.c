@@ -173,6 +173,35 @@ static void test_cases(void)
     bed_free(&b);
 }
 
+/* Ways and cases through a file, and what a file may not say. */
+static void test_file(void)
+{
+    static bed b;
+    hrc_error err;
+    getups back;
+    tensorfile file;
+    tensor tensors[GETUPS_TENSORS];
+    float lying[1][HRC_NQ];
+    int32_t led[1][2] = {{0, 71}};
+    bed_make(&b);
+    memcpy(lying[0], b.ways.qpos[20], sizeof lying[0]);
+    b.ways.cases = 1, b.ways.lying = lying, b.ways.led = led;
+    for (int bad = 0; bad < 3; bad++) {
+        if (bad == 1) led[0][1] = b.ways.frames;
+        if (bad == 2) led[0][1] = 0, lying[0][9] = NAN;
+        ENSURE_OK(
+            tensorfile_write(test_path("ways"), tensors, getups_tensors(tensors, &b.ways), NULL, 0, &err));
+        ENSURE_OK(tensorfile_open(&file, test_path("ways"), &err));
+        const hrc_status status = getups_read(&back, &file, &b.memory, &err);
+        if (bad == 1) ENSURE(status == HRC_EFORMAT && strstr(err.text, "getups.led[0] is way 0, frame"));
+        if (bad == 2) ENSURE(status == HRC_ENONFINITE && strstr(err.text, "getups.lying, case 0"));
+        if (!bad) ENSURE(status == HRC_OK && back.n == 1 && back.cases == 1 && back.led[0][1] == 71);
+        if (!bad) ENSURE(memcmp(back.lying, lying, sizeof lying) == 0 && back.frames == b.ways.frames);
+        tensorfile_close(&file);
+    }
+    bed_free(&b);
+}
+
 /* Of somebody who cannot get up there are no cases, and no way is dropped; of somebody who can there are. */
 static void test_kept_ways(void)
 {
@@ -204,4 +233,4 @@ static void test_kept_ways(void)
 TEST_TABLE({"recover.ways", test_ways}, {"recover.led_up", test_led_up},
            {"recover.tries_again", test_tries_again}, {"recover.left_alone", test_left_alone},
            {"recover.sits", test_sits}, {"recover.best_way", test_best_way}, {"recover.cases", test_cases},
-           {"recover.kept_ways", test_kept_ways})
+           {"recover.file", test_file}, {"recover.kept_ways", test_kept_ways})

@@ -168,7 +168,7 @@ static hrc_status keep_ways(plan_model *m, const session *s, hrc_error *err)
     const int before = m->ups.n;
     ways_result r;
     progress bar = progress_begin(s->a, "ways up");
-    const ways_options trial = {WAYS_MOST, show_ways, &bar};
+    const ways_options trial = {WAYS_MOST, show_ways, cli_interrupted, &bar};
     TRY(ways_keep(&m->ups, s->tracker, &s->a->cfg, s->threads, &m->memory, &trial, &r, err));
     progress_end(&bar);
     cli_note(
@@ -182,17 +182,20 @@ static hrc_status keep_ways(plan_model *m, const session *s, hrc_error *err)
 /* Of the clips that it was trained on. */
 static hrc_status carry_getups(plan_model *m, const session *s, hrc_error *err)
 {
-    const clip **clips = ARENA_NEW(&m->memory, const clip *, s->data.n);
-    int n = 0;
     if (arg(s->a, "ways-from")) {
         m->ups = s->guide.ups; /* lives as long as the session */
         return HRC_OK;
     }
+    const clip **clips = ARENA_NEW(&m->memory, const clip *, s->data.n);
+    int n = 0;
     if (!clips) return fail(err, HRC_ENOMEM, "train: out of memory");
     for (int i = 0; i < s->data.n; i++)
         if (!s->data.heldout || !s->data.heldout[i]) clips[n++] = &s->data.clips[i];
     TRY(rises_find(&m->ups, clips, n, &m->memory, err));
-    return s->tracker && m->ups.n ? keep_ways(m, s, err) : HRC_OK;
+    if (!s->tracker || !m->ups.n) return HRC_OK;
+    if (!cli_interrupted()) return keep_ways(m, s, err);
+    cli_note(s->a, "interrupted, so the ways up were not tried; --resume does that at the end");
+    return HRC_OK;
 }
 
 static hrc_status export_model(session *s, hrc_error *err)
@@ -245,6 +248,8 @@ static int run_train_planner(const args *a)
     double log_every = 20, heldout_every = 200;
     if (!training_options(&s.run, a)) return EXIT_USAGE;
     if ((arg(a, "corpus") != NULL) == (a->n > 0)) return cli_usage(a, "give --corpus FILE or motion files");
+    if (arg(a, "ways-from") && arg(a, "ways-for"))
+        return cli_usage(a, "give --ways-from or --ways-for, not both");
     if (!arg_number(a, "log-every", 1, 1e6, &log_every) ||
         !arg_number(a, "heldout-every", 1, 1e6, &heldout_every))
         return EXIT_USAGE;

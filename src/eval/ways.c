@@ -125,7 +125,7 @@ static hrc_status try_all(trials *t, const hrc_model *tracker, const config *cfg
                           const ways_options *o, hrc_error *err)
 {
     const method alone = {.name = "tracker", .tracker = tracker, .options = hrc_defaults()};
-    const evaluate_options options = {.cfg = cfg, .threads = threads, .record = true};
+    const evaluate_options options = {.cfg = cfg, .threads = threads, .record = true, .stop = o->stop};
     for (int i = 0; i < t->robots; i++) {
         TRY(lead_robot(t, i, &alone, &options, err));
         if (o->progress) o->progress(o->ctx, (i + 1.0) / (2 * t->dropped));
@@ -230,8 +230,7 @@ static hrc_status judge(getups *ways, const trials *t, arena *memory, ways_resul
 hrc_status ways_keep(getups *ways, const hrc_model *tracker, const config *cfg, pool *threads, arena *memory,
                      const ways_options *options, ways_result *out, hrc_error *err)
 {
-    static trials t;
-    t = (trials){.dropped = POSTURE_COUNT * options->a_side};
+    trials t = {.dropped = POSTURE_COUNT * options->a_side};
     *out = (ways_result){0};
     hrc_status status = lay_robots(&t, cfg, err);
     if (status == HRC_OK) status = find_entries(&t, ways, err);

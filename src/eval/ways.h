@@ -13,6 +13,7 @@
 typedef struct {
     int a_side;                                   /* robots dropped on each, WAYS_MOST at the most */
     void (*progress)(void *ctx, double fraction); /* may be NULL */
+    bool (*stop)(void);                           /* asked before each rollout; may be NULL */
     void *ctx;
 } ways_options;
 
