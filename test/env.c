@@ -264,6 +264,43 @@ static void test_observations(void)
     bed_free(&b);
 }
 
+/* A policy may be shown another motion than the one it is to do: windows and what actions count from are of
+ * the one, starts and the ends of episodes of the other; of the mirror image likewise. */
+static void test_shown(void)
+{
+    static bed b;
+    float actions[WORLDS * HRC_JOINTS] = {0};
+    clip other, shorter;
+    hrc_error err;
+    config cfg = quiet_config();
+    strcpy(cfg.env_mirror, "on");
+    start_frame = 20, nseen = 0;
+    bed_make(&b, cfg, 1, &FIXED);
+    ENSURE_OK(clip_cut(&other, &b.motion, 0, FRAMES - 1, &err));
+    ENSURE_OK(clip_cut(&shorter, &b.motion, 1, FRAMES - 1, &err));
+    for (int i = 0; i < FRAMES; i++) clip_frame(&other, i)[7 + 3] += 0.2f, clip_frame(&other, i)[2] += 5;
+    ENSURE(references_show(&b.refs, 0, &shorter, true, &err) == HRC_EINVAL);
+    ENSURE(strstr(err.text, "119") && strstr(err.text, "120"));
+    ENSURE_OK(references_show(&b.refs, 0, &other, true, &err));
+    env_arrays out = arrays(&b);
+    env_reset(b.e, &out);
+    env_step(b.e, actions, &out);
+    const ref_clip *c = &b.refs.clips[0];
+    for (int w = 0; w < WORLDS; w++) {
+        const env_after *after = env_last(b.e, w);
+        const int knee = after->mirrored ? 9 : 3;
+        const ref_frame *f = after->mirrored ? c->mirrored : c->frames;
+        const float *m = b.window + w * OBS_WINDOW;
+        ENSURE(b.end[w] == END_NONE && fabs(after->qpos[2] - (double)f[21].qpos[2]) < 0.1);
+        ENSURE_NEAR(m[OBS_REF_Q + knee], (double)f[22].qpos[7 + knee] + 0.2, 1e-6);
+        ENSURE_NEAR(after->target[knee], (double)f[21].qpos[7 + knee] + 0.2, 1e-6);
+        for (int k = 0; k < 3; k++) ENSURE(m[OBS_REF_LIN + k] == 0 && m[OBS_REF_ANG + k] == 0);
+    }
+    clip_free(&other);
+    clip_free(&shorter);
+    bed_free(&b);
+}
+
 /* Everything on: pushes, randomisation, noise, mirror. */
 static void roll(bed *b, int threads, uint64_t *hash)
 {
@@ -435,5 +472,5 @@ static void test_checkpoint(void)
 
 TEST_TABLE({"env.checkpoint", test_checkpoint}, {"env.bench", test_bench}, {"env.rewards", test_rewards},
            {"env.terminations", test_terminations}, {"env.time_out", test_time_out},
-           {"env.observations", test_observations}, {"env.threads", test_threads},
+           {"env.observations", test_observations}, {"env.shown", test_shown}, {"env.threads", test_threads},
            {"env.mirror", test_mirror}, {"env.diagnosis", test_diagnosis})

@@ -261,7 +261,7 @@ typedef struct {
 } dreaming;
 
 static float clip_qpos[FRAMES][HRC_NQ], clip_qvel[FRAMES][HRC_NV];
-static obs_frame clip_frames[FRAMES];
+static obs_frame clip_frames[FRAMES], shown_frames[FRAMES]; /* what is to be done, what the policy sees */
 
 static void make_clip(void)
 {
@@ -305,8 +305,9 @@ static void dream_create(dreaming *c, pool *threads)
     for (size_t i = 0; i < c->m.layout.count; i++) c->world[i] = noise(0.2);
     policy_fresh(c->params, &c->net, 3, 1, 1);
     imagine_start *s = imagine_starts(c->g);
+    for (int i = 0; i < FRAMES; i++) shown_frames[i] = clip_frames[FRAMES - 1 - i];
     for (int b = 0; b < SEQUENCES; b++) {
-        s[b].frames = clip_frames, s[b].n = FRAMES, s[b].frame = b == 2 ? FRAMES - 3 : 5 * b;
+        s[b].frames = clip_frames, s[b].shown = shown_frames, s[b].n = FRAMES, s[b].frame = b == 2 ? FRAMES - 3 : 5 * b;
         random_state(s[b].s);
         for (int k = 0; k < OBS_HISTORY; k++)
             for (int i = 0; i < OBS_P; i++) s[b].history[k][i] = noise(0.5);

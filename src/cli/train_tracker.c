@@ -9,6 +9,7 @@
 #include "learn/comm.h"
 #include "learn/motions.h"
 #include "learn/tracker_train.h"
+#include "learn/variants.h"
 
 #define TRIAL_SHARE 0.05 /* of the time that trials may take */
 #define TRIAL_LEAST_S 30 /* between two of them */
@@ -18,6 +19,7 @@ typedef struct {
     const args *a;
     motions data;
     clip *clips; /* those to train on; borrowed from data */
+    shown_motion *shown;
     const char **categories;
     int n;
     double seconds; /* of motion */
@@ -38,20 +40,46 @@ static bool leads(void)
 
 /* ---- Set up ---- */
 
+static hrc_status add_variants(session *s, hrc_error *err)
+{
+    const config *c = &s->a->cfg;
+    const variant_options o = {.copies = c->sampling_variants,
+                               .pace = c->sampling_pace,
+                               .bend = c->sampling_bend,
+                               .backwards = !strcmp(c->sampling_backwards, "on"),
+                               .blurred = c->sampling_blurred,
+                               .blur = c->sampling_blur,
+                               .held_s = c->sampling_held,
+                               .heldout = arg(s->a, "corpus") == NULL,
+                               .seed = s->a->seed};
+    return motions_vary(&s->data, &o, err);
+}
+
 /* Of a corpus the training split; of files all. */
 static hrc_status choose_clips(session *s, hrc_error *err)
 {
     const bool corpus = arg(s->a, "corpus") != NULL;
     s->clips = calloc((size_t)s->data.n, sizeof *s->clips);
+    s->shown = calloc((size_t)s->data.n, sizeof *s->shown);
     s->categories = calloc((size_t)s->data.n, sizeof *s->categories);
-    if (!s->clips || !s->categories) return fail(err, HRC_ENOMEM, "train: out of memory");
+    if (!s->clips || !s->shown || !s->categories) return fail(err, HRC_ENOMEM, "train: out of memory");
     for (int i = 0; i < s->data.n; i++) {
         if (corpus && s->data.heldout[i]) continue;
         s->clips[s->n] = s->data.clips[i];
+        s->shown[s->n] = s->data.shown[i];
         s->categories[s->n++] = s->data.clips[i].category;
         s->seconds += s->data.clips[i].n / s->data.clips[i].fps;
     }
     return s->n ? HRC_OK : fail(err, HRC_EINVAL, "%s: every clip is held out", arg(s->a, "corpus"));
+}
+
+static hrc_status build_references(session *s, hrc_error *err)
+{
+    TRY(references_build(&s->refs, s->clips, s->n, !strcmp(s->a->cfg.env_mirror, "on"), s->threads, err));
+    for (int i = 0; i < s->n; i++)
+        if (s->shown[i].motion.n)
+            TRY(references_show(&s->refs, i, &s->shown[i].motion, s->shown[i].still, err));
+    return HRC_OK;
 }
 
 static hrc_status start_from(session *s, const char *path, hrc_error *err)
@@ -83,11 +111,9 @@ static hrc_status set_up(session *s, const tracker_method *method, int ntrials, 
     if (leads()) cli_note(a, "reading motions");
     TRY(pool_create(&s->threads, a->threads, err));
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, false, err));
-    const variant_options variants = {a->cfg.sampling_variants, a->cfg.sampling_pace, a->cfg.sampling_bend,
-                                      arg(a, "corpus") == NULL, a->seed};
-    TRY(motions_vary(&s->data, &variants, err));
+    TRY(add_variants(s, err));
     TRY(choose_clips(s, err));
-    TRY(references_build(&s->refs, s->clips, s->n, !strcmp(a->cfg.env_mirror, "on"), s->threads, err));
+    TRY(build_references(s, err));
     const tracker_plan plan = {method, &a->cfg, &s->refs, s->categories, a->seed, s->threads, ntrials};
     TRY(tracker_trainer_create(&s->trainer, &plan, err));
     TRY(go_on_or_begin(s, err));
@@ -104,6 +130,7 @@ static void tear_down(session *s)
     tracker_trainer_free(s->trainer);
     references_free(&s->refs);
     free(s->clips);
+    free(s->shown);
     free(s->categories);
     motions_free(&s->data);
     pool_free(s->threads);

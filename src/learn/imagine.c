@@ -163,6 +163,11 @@ static obs_frame frame_at(const imagine_start *s, int frame)
     return s->frames[frame < s->n ? frame : s->n - 1];
 }
 
+static obs_frame shown_at(const imagine_start *s, int frame)
+{
+    return s->shown[frame < s->n ? frame : s->n - 1];
+}
+
 static void put_proprio(imagine *g, size_t row, const real raw[OBS_P])
 {
     for (int i = 0; i < OBS_P; i++) g->p[row * OBS_P + i] = (raw[i] - g->p_shift[i]) * g->p_scale[i];
@@ -197,7 +202,7 @@ static void observe(imagine *g, int t, piece c)
         const imagine_start *start = &g->starts[b];
         real raw[OBS_P], *w = g->window + row * OBS_WINDOW, *in = g->inputs + row * (d + OBS_PROPRIO) + d;
         for (int i = 0; i < OBS_FRAMES; i++, w += OBS_M) {
-            imagine_reference(w, g->s + row * WS, frame_at(start, start->frame + t + g->o.lead + i));
+            imagine_reference(w, g->s + row * WS, shown_at(start, start->frame + t + g->o.lead + i));
             for (int k = 0; k < OBS_M; k++) w[k] = (w[k] - g->m_shift[k]) * g->m_scale[k];
         }
         if (t) {
@@ -215,7 +220,7 @@ static void aim(imagine *g, int t, piece c)
         const size_t row = row_at(g, t, b) * HRC_JOINTS;
         const imagine_start *start = &g->starts[b];
         const int frame = start->frame + t + g->o.lead + action_frame(g->o.basis);
-        const float *q_ref = frame_at(start, frame).qpos + 7;
+        const float *q_ref = shown_at(start, frame).qpos + 7;
         for (int i = 0; i < HRC_JOINTS; i++) {
             const real base = g->o.basis == BASIS_DEFAULT ? (real)G1_JOINT[i].q0 : (real)q_ref[i];
             g->target[row + (size_t)i] = base + (real)G1_JOINT[i].action_scale * g->a[row + (size_t)i];
@@ -371,7 +376,7 @@ static void encoder_back(imagine *g, int t, piece c)
         for (int i = 0; i < OBS_FRAMES; i++, turn += IMAGINE_TURN) {
             for (int k = 0; k < IMAGINE_TURN; k++) turn[k] *= g->m_scale[OBS_REF_ROT + k];
             imagine_reference_back(g->ds + row * WS, turn, g->s + row * WS,
-                                   frame_at(start, start->frame + t + g->o.lead + i));
+                                   shown_at(start, start->frame + t + g->o.lead + i));
         }
     }
 }

@@ -28,6 +28,7 @@ typedef struct {
 /* Where a rollout starts. */
 typedef struct {
     const obs_frame *frames; /* (n) of the clip */
+    const obs_frame *shown;  /* (n): what the policy sees of them */
     int n, frame;            /* the robot's time */
     real s[WS];
     real history[OBS_HISTORY]

@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/rises.h"
 #include "motion/corpus.h"
 #include "motion/edit.h"
-#include "motion/vary.h"
 
 #define HELDOUT_EVERY 10 /* of clip files */
 
@@ -55,7 +53,8 @@ static hrc_status make_room(motions *m, int n, hrc_error *err)
 {
     m->clips = calloc(2 * (size_t)n, sizeof *m->clips);
     m->heldout = calloc(2 * (size_t)n, sizeof *m->heldout);
-    return m->clips && m->heldout ? HRC_OK : fail(err, HRC_ENOMEM, "motions: out of memory for %d clips", n);
+    m->shown = calloc(2 * (size_t)n, sizeof *m->shown);
+    return m->clips && m->heldout && m->shown ? HRC_OK : fail(err, HRC_ENOMEM, "motions: out of memory for %d clips", n);
 }
 
 static hrc_status load_corpus(motions *m, const char *path, hrc_error *err)
@@ -85,48 +84,27 @@ hrc_status motions_load(motions *m, const char *corpus_path, const char *const *
     return status;
 }
 
-static hrc_status gets_up(bool *out, const clip *c, hrc_error *err)
-{
-    arena memory = {0};
-    getups ways;
-    hrc_status status = rises_find(&ways, &c, 1, &memory, err);
-    *out = status == HRC_OK && ways.n > 0;
-    arena_free(&memory);
-    return status;
-}
-
-static hrc_status grow(motions *m, int by, hrc_error *err)
+hrc_status motions_grow(motions *m, int by, hrc_error *err)
 {
     const size_t n = (size_t)(m->n + by);
     clip *clips = realloc(m->clips, n * sizeof *clips);
     if (clips) m->clips = clips;
     bool *heldout = realloc(m->heldout, n * sizeof *heldout);
     if (heldout) m->heldout = heldout;
-    return clips && heldout ? HRC_OK : fail(err, HRC_ENOMEM, "motions: out of memory for %zu clips", n);
-}
-
-hrc_status motions_vary(motions *m, const variant_options *o, hrc_error *err)
-{
-    for (int i = 0, n = m->n; i < n && o->copies; i++) {
-        bool rises;
-        if (m->heldout[i] && !o->heldout) continue;
-        TRY(gets_up(&rises, &m->clips[i], err));
-        if (!rises) continue;
-        TRY(grow(m, o->copies, err));
-        rng dice = rng_make(o->seed, (uint64_t)i);
-        for (int k = 0; k < o->copies; k++) {
-            const double pace = 1 + o->pace * (double)rng_uniform(&dice, -1, 1);
-            TRY(clip_vary(&m->clips[m->n], &m->clips[i], pace, o->bend, &dice, err));
-            m->heldout[m->n++] = m->heldout[i];
-        }
-    }
-    return HRC_OK;
+    shown_motion *shown = realloc(m->shown, n * sizeof *shown);
+    if (shown) m->shown = shown;
+    for (size_t i = (size_t)m->n; shown && i < n; i++) shown[i] = (shown_motion){0};
+    return clips && heldout && shown ? HRC_OK : fail(err, HRC_ENOMEM, "motions: out of memory for %zu clips", n);
 }
 
 void motions_free(motions *m)
 {
-    for (int i = 0; i < m->n; i++) clip_free(&m->clips[i]);
+    for (int i = 0; i < m->n; i++) {
+        clip_free(&m->clips[i]);
+        clip_free(&m->shown[i].motion);
+    }
     free(m->clips);
     free(m->heldout);
+    free(m->shown);
     *m = (motions){0};
 }

@@ -7,10 +7,17 @@
 
 #include "motion/clip.h"
 
+/* What a policy is shown of a motion when that is not the motion it is to do. */
+typedef struct {
+    clip motion; /* as many frames; none: the motion itself is shown */
+    bool still;  /* velocities are shown as 0 */
+} shown_motion;
+
 typedef struct {
     int n;
     clip *clips;
     bool *heldout;             /* (n) */
+    shown_motion *shown;       /* (n) */
     double train_s, heldout_s; /* without mirrored copies */
 } motions;
 
@@ -18,16 +25,8 @@ typedef struct {
 hrc_status motions_load(motions *m, const char *corpus_path, const char *const *files, int nfiles,
                         bool mirror, hrc_error *err);
 
-typedef struct {
-    int copies;
-    double pace, bend;
-    bool heldout; /* of held-out clips too */
-    uint64_t seed;
-} variant_options;
-
-/* Appends copies of the clips in which somebody gets up (rises.h), varied (vary.h) with paces of 1 -+ pace.
- * The seconds stay those of the recordings. */
-hrc_status motions_vary(motions *m, const variant_options *o, hrc_error *err);
+/* Room for so many more. */
+hrc_status motions_grow(motions *m, int by, hrc_error *err);
 
 void motions_free(motions *m);
 

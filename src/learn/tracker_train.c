@@ -311,6 +311,8 @@ static hrc_status identify(identity *id, const tracker_trainer *t, int shared, h
     uint64_t hash = HASH_START, lengths = HASH_START;
     for (int i = 0; i < refs->n; i++) {
         hash = hash_bytes(hash, refs->clips[i].frames, sizeof(ref_frame) * (size_t)refs->clips[i].n);
+        if (refs->clips[i].shown)
+            hash = hash_bytes(hash, refs->clips[i].shown, sizeof(ref_shown) * (size_t)refs->clips[i].n);
         if (i < shared) lengths = hash_bytes(lengths, &refs->clips[i].n, sizeof refs->clips[i].n);
     }
     id->settings = config_text(t->plan.cfg);

@@ -37,6 +37,7 @@ typedef struct {
     nn_kept kept;          /* weights of an update's products: first the world model's, then the policy's */
     int kept_world;        /* how many are the world model's; 0: none are kept */
     obs_frame **frames[2]; /* (clips) each, as they are and mirrored: of every frame */
+    obs_frame **shown[2];  /* likewise: what the policy is shown of it */
     sampling starts;
     collector real_world;
     track_model model; /* params: those being trained */
@@ -84,14 +85,20 @@ static hrc_status list_frames(world_trainer *t, hrc_error *err)
 {
     for (int side = 0; side < 2; side++) {
         t->frames[side] = ARENA_NEW(&t->memory, obs_frame *, t->refs->n);
-        for (int i = 0; t->frames[side] && i < t->refs->n; i++) {
+        t->shown[side] = ARENA_NEW(&t->memory, obs_frame *, t->refs->n);
+        for (int i = 0; t->frames[side] && t->shown[side] && i < t->refs->n; i++) {
             const ref_clip *c = &t->refs->clips[i];
-            const ref_frame *from = side && c->mirrored ? c->mirrored : c->frames;
-            obs_frame *to = t->frames[side][i] = ARENA_NEW(&t->memory, obs_frame, c->n);
-            if (!to) return fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
-            for (int f = 0; f < c->n; f++) to[f] = (obs_frame){from[f].qpos, from[f].qvel};
+            const bool mirrored = side && c->mirrored;
+            const ref_frame *from = mirrored ? c->mirrored : c->frames;
+            obs_frame *to = t->frames[side][i] = ARENA_NEW(&t->memory, obs_frame, c->n),
+                      *show = t->shown[side][i] = ARENA_NEW(&t->memory, obs_frame, c->n);
+            if (!to || !show) return fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
+            for (int f = 0; f < c->n; f++) {
+                to[f] = (obs_frame){from[f].qpos, from[f].qvel};
+                show[f] = ref_show(c, mirrored, f);
+            }
         }
-        if (!t->frames[side]) return fail(err, HRC_ENOMEM, "training: out of memory");
+        if (!t->frames[side] || !t->shown[side]) return fail(err, HRC_ENOMEM, "training: out of memory");
     }
     return HRC_OK;
 }
@@ -287,6 +294,7 @@ static void draw_start(world_trainer *t, imagine_start *out)
             break;
     }
     out->frames = t->frames[at->mirrored][at->clip];
+    out->shown = t->shown[at->mirrored][at->clip];
     out->n = t->refs->clips[at->clip].n;
     out->frame = at->frame;
     memcpy(out->s, at->s, sizeof out->s);

@@ -1,5 +1,5 @@
-/* What training and evaluation do to a clip: the mirror image, a reference that is held, standing still
- * before and after. */
+/* What training and evaluation do to a clip: the mirror image, a reference that is held, the way back, a
+ * delay, standing still before and after. */
 #ifndef HRC_MOTION_EDIT_H
 #define HRC_MOTION_EDIT_H
 
@@ -11,6 +11,12 @@ void clip_mirror(clip *c);
 /* Zero-order hold, in place: every frame becomes the first of its period of `seconds` (rounded to whole
  * frames, at least one). */
 void clip_hold(clip *c, double seconds);
+
+/* From its end to its beginning, in place. */
+void clip_reverse(clip *c);
+
+/* So much later, in place: the first frame waits, and what was last in as many seconds is lost. */
+void clip_delay(clip *c, double seconds);
 
 /* A clip of its own that stands still for `still` seconds, blends in `blend` seconds into `in`, and likewise
  * at its end. The robot stands in its default pose, at the place and heading of the clip's end; what speed

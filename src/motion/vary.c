@@ -2,14 +2,17 @@
 
 #include <math.h>
 
+#include "base/rot.h"
 #include "motion/fix.h"
 #include "robot/capsules.h"
 
-#define KNOT_S 1.5     /* between the bends that were drawn */
+#define KNOT_S 1.5     /* between what was drawn */
 #define BENT_M 0.45    /* with a pelvis under this limbs bend as drawn ... */
 #define KEPT_M 0.65    /* ... over this not at all */
 #define TOUCHES_M 0.02 /* a limb that is so near the floor may carry the robot: it stays ... */
 #define FREE_M 0.17    /* ... and from here on it is free */
+
+#define DRIFTS (HRC_JOINTS + 3) /* joints, and the root about its axes */
 
 enum { LEFT_LEG, RIGHT_LEG, WAIST, LEFT_ARM, RIGHT_ARM, LIMBS };
 
@@ -40,44 +43,76 @@ static void freedom(double out[LIMBS], const float *frame)
         out[limb] = smoothstep(TOUCHES_M, FREE_M, low[limb]) * smoothstep(KEPT_M, BENT_M, qpos[2]);
 }
 
-/* Bends of standard deviation 1 at the knots around a frame. */
+/* Numbers of standard deviation 1 that change smoothly with time: drawn every KNOT_S. */
 typedef struct {
-    double before[HRC_JOINTS], after[HRC_JOINTS];
-    int knot;
-} bends;
+    double before[DRIFTS], after[DRIFTS];
+    int n, knot;
+    double every; /* frames */
+    rng *dice;
+} drift;
 
-static void draw(double out[HRC_JOINTS], rng *dice)
+static void draw(double *out, const drift *d)
 {
-    for (int j = 0; j < HRC_JOINTS; j++) out[j] = (double)rng_normal(dice);
+    for (int k = 0; k < d->n; k++) out[k] = (double)rng_normal(d->dice);
 }
 
-static void bend_frame(float *frame, const bends *b, double along, double bend)
+static void drift_begin(drift *d, int n, double fps, rng *dice)
+{
+    *d = (drift){.n = n, .every = KNOT_S * fps, .dice = dice};
+    draw(d->before, d);
+    draw(d->after, d);
+}
+
+/* At a frame; frames come in order. */
+static void drift_to(drift *d, double *out, int frame)
+{
+    for (; frame >= (d->knot + 1) * d->every; d->knot++) {
+        for (int k = 0; k < d->n; k++) d->before[k] = d->after[k];
+        draw(d->after, d);
+    }
+    const double along = smoothstep(0, 1, frame / d->every - d->knot);
+    for (int k = 0; k < d->n; k++) out[k] = d->before[k] + (d->after[k] - d->before[k]) * along;
+}
+
+static void bend_frame(float *frame, const double *by, double bend)
 {
     double may[LIMBS];
     freedom(may, frame);
     for (int limb = 0; limb < LIMBS; limb++)
         for (int j = FIRST_JOINT[limb]; j < FIRST_JOINT[limb + 1]; j++)
-            frame[7 + j] += (float)(bend * may[limb] * (b->before[j] + (b->after[j] - b->before[j]) * along));
+            frame[7 + j] += (float)(bend * may[limb] * by[j]);
 }
 
 hrc_status clip_vary(clip *out, const clip *in, double pace, double bend, rng *dice, hrc_error *err)
 {
     clip faster = *in;
-    bends b = {.knot = 0};
+    drift d;
+    double by[DRIFTS];
     faster.fps *= pace;
     TRY(clip_resample(out, &faster, in->fps, err));
-    const double knot = KNOT_S * out->fps;
-    draw(b.before, dice);
-    draw(b.after, dice);
+    drift_begin(&d, HRC_JOINTS, out->fps, dice);
     for (int i = 0; i < out->n; i++) {
-        for (; i >= (b.knot + 1) * knot; b.knot++) {
-            for (int j = 0; j < HRC_JOINTS; j++) b.before[j] = b.after[j];
-            draw(b.after, dice);
-        }
-        bend_frame(clip_frame(out, i), &b, smoothstep(0, 1, i / knot - b.knot), bend);
+        drift_to(&d, by, i);
+        bend_frame(clip_frame(out, i), by, bend);
     }
     fix_clamp(out);
     const hrc_status status = fix_lift(out, err);
     if (status < 0) clip_free(out);
     return status;
+}
+
+void clip_blur(clip *c, double joints, double turn, rng *dice)
+{
+    drift d;
+    double by[DRIFTS];
+    drift_begin(&d, DRIFTS, c->fps, dice);
+    for (int i = 0; i < c->n; i++) {
+        float *frame = clip_frame(c, i), axis[3], turned[4];
+        drift_to(&d, by, i);
+        for (int j = 0; j < HRC_JOINTS; j++) frame[7 + j] += (float)(joints * by[j]);
+        for (int k = 0; k < 3; k++) axis[k] = (float)(turn * by[HRC_JOINTS + k]);
+        quat_expf(turned, axis);
+        quat_mulf(frame + 3, frame + 3, turned);
+    }
+    fix_clamp(c);
 }

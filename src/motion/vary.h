@@ -12,4 +12,9 @@
  * nothing is left to free. */
 hrc_status clip_vary(clip *out, const clip *in, double pace, double bend, rng *dice, hrc_error *err);
 
+/* The motion as a worse recording would have it, in place: every joint off by `joints` rad (standard
+ * deviation) and the root's orientation by `turn` rad about each of its axes, both changing within a second
+ * or two. Limits of the joints are kept; the floor is not looked at. */
+void clip_blur(clip *c, double joints, double turn, rng *dice);
+
 #endif

@@ -119,7 +119,7 @@ static void clean_observation(const env *e, const env_one *w, const robot_view *
     obs_frame frames[OBS_FRAMES];
     for (int i = 0; i < HRC_JOINTS; i++) q0[i] = G1_JOINT[i].q0 + w->offset[i];
     for (int i = 0; i < OBS_FRAMES; i++)
-        frames[i] = frame_of(ref_at(e->refs, w, w->frame + e->options.lead + i));
+        frames[i] = ref_show(&e->refs->clips[w->clip], w->mirrored, w->frame + e->options.lead + i);
     obs_proprio(p, &v->state, q0, w->action);
     obs_window(window, frames, v->state.quat, e->options.rotation);
 }
@@ -205,8 +205,9 @@ static end_kind judge(const env *e, env_one *w, const robot_view *v)
 
 static void act(const env *e, env_one *w, const float *action, int worker)
 {
-    const ref_frame *seen = ref_at(e->refs, w, w->frame + e->options.lead + action_frame(e->options.basis));
-    action_target(w->after.target, e->options.basis, action, seen->qpos + 7, w->offset);
+    const obs_frame seen = ref_show(&e->refs->clips[w->clip], w->mirrored,
+                                    w->frame + e->options.lead + action_frame(e->options.basis));
+    action_target(w->after.target, e->options.basis, action, seen.qpos + 7, w->offset);
     remember(w, w->after.target);
     w->sim.params.light = e->light;
     sim_step_one(e->physics, &w->sim, w->after.target, worker);

@@ -102,6 +102,52 @@ hrc_status references_build(references *r, const clip *clips, int n, bool mirror
     return status;
 }
 
+static hrc_status fill_shown(ref_shown *out, const clip *c, bool still, hrc_error *err)
+{
+    float *qvel = malloc(sizeof(float) * HRC_NV * (size_t)c->n);
+    if (!qvel) return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", c->name, c->n);
+    clip_velocities(qvel, c);
+    for (int i = 0; i < c->n; i++) {
+        memcpy(out[i].qpos, clip_frame(c, i), sizeof out[i].qpos);
+        if (still)
+            memset(out[i].qvel, 0, sizeof out[i].qvel);
+        else
+            memcpy(out[i].qvel, qvel + (size_t)i * HRC_NV, sizeof out[i].qvel);
+    }
+    free(qvel);
+    return HRC_OK;
+}
+
+hrc_status references_show(references *r, int which, const clip *shown, bool still, hrc_error *err)
+{
+    ref_clip *c = &r->clips[which];
+    clip copy;
+    if (shown->n != c->n)
+        return fail(err, HRC_EINVAL, "%s: %d frames to show, expected %d", c->name, shown->n, c->n);
+    c->shown = ARENA_NEW(&r->memory, ref_shown, c->n);
+    if (c->mirrored) c->shown_mirrored = ARENA_NEW(&r->memory, ref_shown, c->n);
+    if (!c->shown || (c->mirrored && !c->shown_mirrored))
+        return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", c->name, c->n);
+    TRY(fill_shown(c->shown, shown, still, err));
+    if (!c->mirrored) return HRC_OK;
+    TRY(clip_cut(&copy, shown, 0, shown->n - 1, err));
+    clip_mirror(&copy);
+    const hrc_status status = fill_shown(c->shown_mirrored, &copy, still, err);
+    clip_free(&copy);
+    return status;
+}
+
+obs_frame ref_show(const ref_clip *c, bool mirrored, int frame)
+{
+    const int i = frame < c->n ? frame : c->n - 1;
+    if (c->shown) {
+        const ref_shown *s = &(mirrored ? c->shown_mirrored : c->shown)[i];
+        return (obs_frame){s->qpos, s->qvel};
+    }
+    const ref_frame *f = &(mirrored ? c->mirrored : c->frames)[i];
+    return (obs_frame){f->qpos, f->qvel};
+}
+
 void references_free(references *r)
 {
     arena_free(&r->memory);
