@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learn/blurs.h"
 #include "learn/variants.h"
 #include "motion/corpus.h"
 #include "robot/capsules.h"
@@ -107,6 +108,38 @@ static void test_blur(void)
     clip_free(&c);
 }
 
+/* Rollouts on the ground are shown another motion every time, as long as they need it; others are not. */
+static void test_blurs(void)
+{
+    enum { LENGTH = 40 };
+    clip c;
+    hrc_error err;
+    arena memory = {0};
+    blurs b;
+    rng dice = rng_make(1, 0);
+    imagine_start start = {.n = 0};
+    rising(&c);
+    obs_frame *frames = ARENA_NEW(&memory, obs_frame, c.n);
+    for (int i = 0; i < c.n; i++) frames[i] = (obs_frame){clip_frame(&c, i), NULL};
+    ENSURE_OK(blurs_create(&b, 2, LENGTH, &memory, &err));
+    start = (imagine_start){.frames = frames, .shown = frames, .n = c.n, .frame = c.n - 20};
+    blurs_show(&b, 0, &start, 0.2, &dice); /* stands */
+    ENSURE(start.shown == frames && start.shown_first == 0);
+    imagine_start one = start, other = start;
+    one.frame = other.frame = 10;
+    blurs_show(&b, 0, &one, 0.2, &dice);
+    blurs_show(&b, 1, &other, 0.2, &dice);
+    ENSURE(one.shown_first == 10 && one.shown != other.shown && one.frames == frames);
+    for (int i = 0; i < LENGTH; i++) {
+        const float *a = one.shown[i].qpos, *o = other.shown[i].qpos, *f = frames[10 + i].qpos;
+        ENSURE(memcmp(a, f, 3 * sizeof *a) == 0 && memcmp(a + 7, f + 7, 29 * sizeof *a) != 0);
+        ENSURE(memcmp(a + 7, o + 7, 29 * sizeof *a) != 0);
+        for (int k = 7; k < HRC_NQ; k++) ENSURE(fabs((double)(a[k] - f[k])) < 1);
+    }
+    arena_free(&memory);
+    clip_free(&c);
+}
+
 /* The way back, what is shown otherwise, and nothing of motions that do not go to the ground. */
 static void test_kinds(void)
 {
@@ -153,4 +186,4 @@ static void test_motions(void)
 }
 
 TEST_TABLE({"vary.pace", test_pace}, {"vary.bend", test_bend}, {"vary.blur", test_blur},
-           {"vary.kinds", test_kinds}, {"vary.motions", test_motions})
+           {"vary.kinds", test_kinds}, {"vary.blurs", test_blurs}, {"vary.motions", test_motions})

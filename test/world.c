@@ -307,7 +307,8 @@ static void dream_create(dreaming *c, pool *threads)
     imagine_start *s = imagine_starts(c->g);
     for (int i = 0; i < FRAMES; i++) shown_frames[i] = clip_frames[FRAMES - 1 - i];
     for (int b = 0; b < SEQUENCES; b++) {
-        s[b].frames = clip_frames, s[b].shown = shown_frames, s[b].n = FRAMES, s[b].frame = b == 2 ? FRAMES - 3 : 5 * b;
+        s[b].frames = clip_frames, s[b].n = FRAMES, s[b].frame = b == 2 ? FRAMES - 3 : 5 * b;
+        s[b].shown_first = b ? s[b].frame : 0, s[b].shown = shown_frames + s[b].shown_first;
         random_state(s[b].s);
         for (int k = 0; k < OBS_HISTORY; k++)
             for (int i = 0; i < OBS_P; i++) s[b].history[k][i] = noise(0.5);

@@ -165,7 +165,7 @@ static obs_frame frame_at(const imagine_start *s, int frame)
 
 static obs_frame shown_at(const imagine_start *s, int frame)
 {
-    return s->shown[frame < s->n ? frame : s->n - 1];
+    return s->shown[(frame < s->n ? frame : s->n - 1) - s->shown_first];
 }
 
 static void put_proprio(imagine *g, size_t row, const real raw[OBS_P])

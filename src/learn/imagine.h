@@ -28,8 +28,9 @@ typedef struct {
 /* Where a rollout starts. */
 typedef struct {
     const obs_frame *frames; /* (n) of the clip */
-    const obs_frame *shown;  /* (n): what the policy sees of them */
-    int n, frame;            /* the robot's time */
+    const obs_frame *shown; /* what the policy sees of them, from frame shown_first on to the rollout's end */
+    int shown_first;
+    int n, frame; /* the robot's time */
     real s[WS];
     real history[OBS_HISTORY]
                 [OBS_P]; /* raw, oldest first; the last one is of s and holds the action before */

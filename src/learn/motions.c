@@ -54,7 +54,9 @@ static hrc_status make_room(motions *m, int n, hrc_error *err)
     m->clips = calloc(2 * (size_t)n, sizeof *m->clips);
     m->heldout = calloc(2 * (size_t)n, sizeof *m->heldout);
     m->shown = calloc(2 * (size_t)n, sizeof *m->shown);
-    return m->clips && m->heldout && m->shown ? HRC_OK : fail(err, HRC_ENOMEM, "motions: out of memory for %d clips", n);
+    return m->clips && m->heldout && m->shown
+               ? HRC_OK
+               : fail(err, HRC_ENOMEM, "motions: out of memory for %d clips", n);
 }
 
 static hrc_status load_corpus(motions *m, const char *path, hrc_error *err)
@@ -94,7 +96,8 @@ hrc_status motions_grow(motions *m, int by, hrc_error *err)
     shown_motion *shown = realloc(m->shown, n * sizeof *shown);
     if (shown) m->shown = shown;
     for (size_t i = (size_t)m->n; shown && i < n; i++) shown[i] = (shown_motion){0};
-    return clips && heldout && shown ? HRC_OK : fail(err, HRC_ENOMEM, "motions: out of memory for %zu clips", n);
+    return clips && heldout && shown ? HRC_OK
+                                     : fail(err, HRC_ENOMEM, "motions: out of memory for %zu clips", n);
 }
 
 void motions_free(motions *m)

@@ -7,7 +7,7 @@
 #include "motion/vary.h"
 #include "robot/posture.h"
 
-#define SLOW_MPS 1.3     /* faster than this, up or down, is a fall or a leap: there is no way back */
+#define SLOW_MPS 1.3   /* faster than this, up or down, is a fall or a leap: there is no way back */
 #define BLURRED 100000 /* numbers of the dice beyond those of copies */
 
 static hrc_status gets_up(bool *out, const clip *c, hrc_error *err)

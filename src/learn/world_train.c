@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "learn/blurs.h"
 #include "learn/comm.h"
 #include "learn/gemm_library.h"
 #include "learn/imagine.h"
@@ -38,6 +39,7 @@ typedef struct {
     int kept_world;        /* how many are the world model's; 0: none are kept */
     obs_frame **frames[2]; /* (clips) each, as they are and mirrored: of every frame */
     obs_frame **shown[2];  /* likewise: what the policy is shown of it */
+    blurs blurred;
     sampling starts;
     collector real_world;
     track_model model; /* params: those being trained */
@@ -134,6 +136,7 @@ static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *er
     TRY(world_fit_create(&t->fit, &t->dynamics, &t->ops, t->threads, c->world_fit_batch, c->world_fit_horizon,
                          err));
     const imagine_options o = dream_options(c);
+    TRY(blurs_create(&t->blurred, o.batch, o.steps + o.lead + OBS_FRAMES, &t->memory, err));
     return imagine_create(&t->dream, &o, &t->model.net, &t->dynamics, &t->ops, t->threads, err);
 }
 
@@ -279,7 +282,7 @@ static hrc_status fit_once(world_trainer *t, world_fit_result *out, hrc_error *e
 
 /* A start is where a world lately was, with enough of its clip before it; a share of them where it was soon
  * to fail, but not so soon that nothing could be done about it. */
-static void draw_start(world_trainer *t, imagine_start *out)
+static void draw_start(world_trainer *t, int which, imagine_start *out)
 {
     const replay *k = &t->real_world.kept;
     const replay_step *at = NULL;
@@ -294,17 +297,19 @@ static void draw_start(world_trainer *t, imagine_start *out)
             break;
     }
     out->frames = t->frames[at->mirrored][at->clip];
-    out->shown = t->shown[at->mirrored][at->clip];
+    out->shown = t->shown[at->mirrored][at->clip], out->shown_first = 0;
     out->n = t->refs->clips[at->clip].n;
     out->frame = at->frame;
     memcpy(out->s, at->s, sizeof out->s);
     replay_history(k, out->history, world, step);
+    if (t->cfg.world_blur > 0 && !t->refs->clips[at->clip].shown)
+        blurs_show(&t->blurred, which, out, t->cfg.world_blur, &t->dice);
 }
 
 static hrc_status improve_once(world_trainer *t, imagine_result *out, double *norm, hrc_error *err)
 {
     imagine_start *starts = imagine_starts(t->dream);
-    for (int b = 0; b < t->cfg.world_batch; b++) draw_start(t, &starts[b]);
+    for (int b = 0; b < t->cfg.world_batch; b++) draw_start(t, b, &starts[b]);
     memset(t->policy.grads, 0, sizeof(float) * t->policy.optimiser.n);
     weights_stay(t, t->kept.count);
     *out = imagine_gradient(t->dream, t->policy.grads, t->policy.params, t->model.codebook, t->world.params);
