@@ -123,12 +123,12 @@ static void test_blurs(void)
     for (int i = 0; i < c.n; i++) frames[i] = (obs_frame){clip_frame(&c, i), NULL};
     ENSURE_OK(blurs_create(&b, 2, LENGTH, &memory, &err));
     start = (imagine_start){.frames = frames, .shown = frames, .n = c.n, .frame = c.n - 20};
-    blurs_show(&b, 0, &start, 0.2, &dice); /* stands */
+    blurs_show(&b, 0, &start, 0.2, 0, &dice); /* stands */
     ENSURE(start.shown == frames && start.shown_first == 0);
     imagine_start one = start, other = start;
     one.frame = other.frame = 10;
-    blurs_show(&b, 0, &one, 0.2, &dice);
-    blurs_show(&b, 1, &other, 0.2, &dice);
+    blurs_show(&b, 0, &one, 0.2, 0, &dice);
+    blurs_show(&b, 1, &other, 0.2, 0, &dice);
     ENSURE(one.shown_first == 10 && one.shown != other.shown && one.frames == frames);
     for (int i = 0; i < LENGTH; i++) {
         const float *a = one.shown[i].qpos, *o = other.shown[i].qpos, *f = frames[10 + i].qpos;
@@ -136,6 +136,8 @@ static void test_blurs(void)
         ENSURE(memcmp(a + 7, o + 7, 29 * sizeof *a) != 0);
         for (int k = 7; k < HRC_NQ; k++) ENSURE(fabs((double)(a[k] - f[k])) < 1);
     }
+    blurs_show(&b, 0, &start, 0, 0.2, &dice);
+    ENSURE(start.shown_first == c.n - 20 && start.shown[0].qpos[7] != frames[c.n - 20].qpos[7]);
     arena_free(&memory);
     clip_free(&c);
 }

@@ -22,10 +22,11 @@ static bool on_ground(const imagine_start *s, int n)
     return false;
 }
 
-void blurs_show(const blurs *b, int which, imagine_start *start, double most, rng *dice)
+void blurs_show(const blurs *b, int which, imagine_start *start, double ground, double standing, rng *dice)
 {
     const int left = start->n - start->frame, n = left < b->length ? left : b->length;
-    if (!on_ground(start, n)) return;
+    const double most = on_ground(start, n) ? ground : standing;
+    if (!(most > 0)) return;
     const size_t at = (size_t)which * (size_t)b->length;
     clip seen = {.n = n, .fps = FPS, .qpos = b->qpos + at * HRC_NQ};
     for (int i = 0; i < n; i++)

@@ -302,8 +302,8 @@ static void draw_start(world_trainer *t, int which, imagine_start *out)
     out->frame = at->frame;
     memcpy(out->s, at->s, sizeof out->s);
     replay_history(k, out->history, world, step);
-    if (t->cfg.world_blur > 0 && !t->refs->clips[at->clip].shown)
-        blurs_show(&t->blurred, which, out, t->cfg.world_blur, &t->dice);
+    if (!t->refs->clips[at->clip].shown)
+        blurs_show(&t->blurred, which, out, t->cfg.world_blur, t->cfg.world_blur_standing, &t->dice);
 }
 
 static hrc_status improve_once(world_trainer *t, imagine_result *out, double *norm, hrc_error *err)
