@@ -11,9 +11,8 @@ typedef struct {
     bool backwards; /* of slow clips that go to the ground: the way back, which the floor carries as well */
     int blurred;    /* copies of clips on the ground, paces as above, shown blurred (vary.h) ... */
     double blur;    /* ... by so many rad */
-    double
-        held_s; /* > 0: of clips on the ground: shown piecewise constant, as suites do, to be done smoothly */
-    bool heldout; /* of held-out clips too */
+    double held_s;  /* > 0: clips on the ground shown piecewise constant, as suites do, to be done smoothly */
+    bool heldout;   /* of held-out clips too */
     uint64_t seed;
 } variant_options;
 
