@@ -9,6 +9,7 @@
 #include "cli/training.h"
 #include "eval/ways.h"
 #include "learn/comm.h"
+#include "learn/grounds.h"
 #include "learn/motions.h"
 #include "learn/planner_train.h"
 #include "learn/rises.h"
@@ -184,14 +185,16 @@ static hrc_status carry_getups(plan_model *m, const session *s, hrc_error *err)
 {
     if (arg(s->a, "ways-from")) {
         m->ups = s->guide.ups; /* lives as long as the session */
-        return HRC_OK;
+        m->known = s->guide.known;
+        if (m->known.n) return HRC_OK;
     }
     const clip **clips = ARENA_NEW(&m->memory, const clip *, s->data.n);
     int n = 0;
     if (!clips) return fail(err, HRC_ENOMEM, "train: out of memory");
     for (int i = 0; i < s->data.n; i++)
         if (!s->data.heldout || !s->data.heldout[i]) clips[n++] = &s->data.clips[i];
-    TRY(rises_find(&m->ups, clips, n, &m->memory, err));
+    if (!arg(s->a, "ways-from")) TRY(rises_find(&m->ups, clips, n, &m->memory, err));
+    TRY(grounds_find(&m->known, clips, n, &m->memory, err));
     if (!s->tracker || !m->ups.n) return HRC_OK;
     if (!cli_interrupted()) return keep_ways(m, s, err);
     cli_note(s->a, "interrupted, so the ways up were not tried; --resume does that at the end");

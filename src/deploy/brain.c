@@ -92,6 +92,7 @@ static hrc_status load(brain *b, const brain_setup *setup, hrc_error *err)
 {
     hrc_options o = control_options(setup->cfg, setup->seed);
     o.recover = 0; /* the robot does not know how high its pelvis is, and the gate damps it when it falls */
+    o.known = 0;   /* nobody lies down on purpose under that gate */
     if (o.when_lost == HRC_WHEN_FALLEN) o.when_lost = HRC_WHEN_LOST;
     o.apart = 1;
     o.leash_m = 0; /* where the robot is on the floor is not known */

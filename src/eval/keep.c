@@ -34,6 +34,7 @@ static void mix_models(uint64_t *hash, const method *m)
     }
     if (p) mix_words(hash, p->params, p->net.layout.count * sizeof(float));
     if (p) mix_words(hash, p->ups.qpos, sizeof *p->ups.qpos * (size_t)p->ups.frames);
+    if (p) mix_words(hash, p->known.qpos, sizeof *p->known.qpos * (size_t)p->known.frames);
 }
 
 static void mix_text(uint64_t *hash, const char *format, double x)
@@ -55,7 +56,8 @@ static void mix_options(uint64_t *hash, const hrc_options *o)
                           o->leash_m,
                           o->wait_s,
                           o->when_lost,
-                          o->recover};
+                          o->recover,
+                          o->known};
     for (int i = 0; i < COUNT(all); i++) mix_text(hash, "%.17g ", all[i]);
 }
 

@@ -3,6 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/store.h"
+
+#define LENGTH "getups.length"
+#define QPOS "getups.qpos"
+
 static hrc_status check_cases(const getups *g, const char *path, hrc_error *err)
 {
     for (int i = 0; i < g->cases; i++) {
@@ -34,53 +39,37 @@ static hrc_status read_cases(getups *g, const tensorfile *file, arena *memory, h
     return check_cases(g, file->path, err);
 }
 
-static hrc_status check_values(const getups *g, const char *path, hrc_error *err)
+static hrc_status read_velocities(getups *g, const tensorfile *file, arena *memory, hrc_error *err)
 {
-    int64_t sum = 0;
-    for (int i = 0; i < g->n; i++) {
-        if (g->length[i] < 2)
-            return fail(err, HRC_EFORMAT, "%s: getups.length[%d] is %d, expected at least 2", path, i,
-                        (int)g->length[i]);
-        sum += g->length[i];
-    }
-    if (sum != g->frames)
-        return fail(err, HRC_EFORMAT, "%s: getups.length sums to %lld, expected the %d frames of getups.qpos",
-                    path, (long long)sum, g->frames);
-    for (int i = 0; i < g->frames; i++) {
-        for (int k = 0; k < HRC_NQ; k++)
-            if (!isfinite(g->qpos[i][k]) || (k < HRC_NV && !isfinite(g->qvel[i][k])))
-                return fail(err, HRC_ENONFINITE, "%s: getups, frame %d is not finite", path, i);
-    }
+    const tensor *qvel;
+    const int64_t velocities[2] = {g->frames, HRC_NV};
+    TRY(tensorfile_need(file, "getups.qvel", DT_F32, 2, velocities, &qvel, err));
+    g->qvel = arena_alloc(memory, (size_t)g->frames + 1, sizeof *g->qvel);
+    if (!g->qvel) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
+    memcpy(g->qvel, qvel->data, sizeof *g->qvel * (size_t)g->frames);
+    for (int i = 0; i < g->frames; i++)
+        for (int k = 0; k < HRC_NV; k++)
+            if (!isfinite(g->qvel[i][k]))
+                return fail(err, HRC_ENONFINITE, "%s: getups.qvel, frame %d is not finite", file->path, i);
     return HRC_OK;
 }
 
 hrc_status getups_read(getups *g, const tensorfile *file, arena *memory, hrc_error *err)
 {
-    const tensor *length, *qpos, *qvel;
+    motion_store ways;
     *g = (getups){0};
-    if (!tensorfile_find(file, "getups.length")) return HRC_OK;
-    const int64_t any[1] = {-1}, poses[2] = {-1, HRC_NQ};
-    TRY(tensorfile_need(file, "getups.length", DT_I32, 1, any, &length, err));
-    TRY(tensorfile_need(file, "getups.qpos", DT_F32, 2, poses, &qpos, err));
-    const int64_t velocities[2] = {qpos->shape[0], HRC_NV};
-    TRY(tensorfile_need(file, "getups.qvel", DT_F32, 2, velocities, &qvel, err));
-    g->n = (int)length->count, g->frames = (int)qpos->shape[0];
-    g->length = ARENA_NEW(memory, int32_t, g->n + 1);
-    g->qpos = arena_alloc(memory, (size_t)g->frames + 1, sizeof *g->qpos);
-    g->qvel = arena_alloc(memory, (size_t)g->frames + 1, sizeof *g->qvel);
-    if (!g->length || !g->qpos || !g->qvel) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
-    memcpy(g->length, length->data, sizeof *g->length * (size_t)g->n);
-    memcpy(g->qpos, qpos->data, sizeof *g->qpos * (size_t)g->frames);
-    memcpy(g->qvel, qvel->data, sizeof *g->qvel * (size_t)g->frames);
-    TRY(check_values(g, file->path, err));
+    TRY(store_read(&ways, file, LENGTH, QPOS, memory, err));
+    if (!ways.n) return HRC_OK;
+    *g = (getups){.n = ways.n, .frames = ways.frames, .length = ways.length, .qpos = ways.qpos};
+    TRY(read_velocities(g, file, memory, err));
     return read_cases(g, file, memory, err);
 }
 
 int getups_tensors(tensor out[GETUPS_TENSORS], const getups *g)
 {
     if (!g->n) return 0;
-    out[0] = (tensor){"getups.length", DT_I32, 1, {g->n}, g->n, g->length};
-    out[1] = (tensor){"getups.qpos", DT_F32, 2, {g->frames, HRC_NQ}, (int64_t)g->frames * HRC_NQ, g->qpos};
+    const motion_store ways = {g->n, g->frames, g->length, g->qpos};
+    store_tensors(out, &ways, LENGTH, QPOS);
     out[2] = (tensor){"getups.qvel", DT_F32, 2, {g->frames, HRC_NV}, (int64_t)g->frames * HRC_NV, g->qvel};
     if (!g->cases) return 3;
     out[3] = (tensor){"getups.lying", DT_F32, 2, {g->cases, HRC_NQ}, (int64_t)g->cases * HRC_NQ, g->lying};

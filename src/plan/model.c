@@ -8,7 +8,9 @@
 #include "robot/names.h"
 
 #define NUMBERS(X) X(depth) X(heads) X(width) X(ratio) X(tokens) X(dim)
-#define MAX_FILE_TENSORS (NN_MAX_TENSORS + 6 + GETUPS_TENSORS)
+#define KNOWN_LENGTH "known.length"
+#define KNOWN_QPOS "known.qpos"
+#define MAX_FILE_TENSORS (NN_MAX_TENSORS + 6 + GETUPS_TENSORS + STORE_TENSORS)
 
 static hrc_status check_text(const tensorfile *file, const char *key, const char *expected, hrc_error *err)
 {
@@ -76,6 +78,7 @@ static hrc_status read_model(plan_model *m, const tensorfile *file, hrc_error *e
     if (!m->path || !m->config || !m->trained || !m->params)
         return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
     TRY(getups_read(&m->ups, file, &m->memory, err));
+    TRY(store_read(&m->known, file, KNOWN_LENGTH, KNOWN_QPOS, &m->memory, err));
     return nn_layout_load(m->params, &m->net.layout, file, "field.", err);
 }
 
@@ -175,6 +178,7 @@ hrc_status plan_model_save(const plan_model *m, const plan_pair *pair, bool bf16
         add_floats(c, "pair.target", pair->target, HRC_NQ);
         add_floats(c, "pair.keyframes", pair->keyframes[0], PLAN_K * HRC_NQ);
         c->n += getups_tensors(c->tensors + c->n, &m->ups);
+        c->n += store_tensors(c->tensors + c->n, &m->known, KNOWN_LENGTH, KNOWN_QPOS);
         status = write_model(c, m, halves, path, err);
     } else {
         fail(err, HRC_ENOMEM, "%s: out of memory", path);

@@ -10,6 +10,7 @@
 #include "plan/field.h"
 #include "plan/getups.h"
 #include "plan/scales.h"
+#include "plan/store.h"
 
 #define PLAN_FORMAT "heracles-planner"
 
@@ -20,6 +21,7 @@ typedef struct {
     plan_scales scales;
     float *params; /* (net.layout.count) */
     getups ups;
+    motion_store known;  /* on the ground, as a tracker does them (track/known.h) */
     const char *config;  /* the resolved settings it was trained with, INI text */
     const char *trained; /* one sentence: data, steps */
 } plan_model;

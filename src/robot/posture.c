@@ -32,6 +32,13 @@ float posture_distance(const posture *a, const posture *b)
     return TILT * tilt + height * height + JOINTS * joints;
 }
 
+void posture_features(float out[POSTURE_FEATURES], const posture *p)
+{
+    for (int k = 0; k < 3; k++) out[k] = sqrtf(TILT) * p->up[k];
+    out[3] = p->height / HEIGHT_M;
+    for (int j = 0; j < HRC_JOINTS; j++) out[4 + j] = sqrtf(JOINTS) * p->q[j];
+}
+
 bool posture_rests(const posture *now, const posture *later)
 {
     return posture_distance(now, later) < RESTS;

@@ -23,6 +23,10 @@ bool posture_down(const posture *p);
 /* 0 for equal ones; about 1 for half a radian in every joint, 3 for 60 degrees of tilt. */
 float posture_distance(const posture *a, const posture *b);
 
+/* Numbers whose squared differences sum up to that distance. */
+enum { POSTURE_FEATURES = 4 + HRC_JOINTS };
+void posture_features(float out[POSTURE_FEATURES], const posture *p);
+
 /* Somebody who lies like this now and so a second later only rests: no moment to begin getting up from. */
 bool posture_rests(const posture *now, const posture *later);
 

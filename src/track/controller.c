@@ -7,6 +7,7 @@
 
 #include "plan/densify.h"
 #include "track/follow.h"
+#include "track/known.h"
 #include "track/library.h"
 #include "track/recover.h"
 
@@ -18,6 +19,7 @@ struct hrc_controller {
     bool lost; /* options.when_lost: the planner's turn */
     follower reference;
     recovery up;    /* options.recover: off the ground */
+    known usual;    /* options.known: on the ground, as the tracker does it */
     bool have_plan; /* curve is a plan that passed the guard */
     int age;        /* control steps since it was made */
     int asked;      /* control steps since a plan was made or asked for */
@@ -37,7 +39,8 @@ hrc_options hrc_defaults(void)
                          .leash_m = 0.5,
                          .wait_s = 5,
                          .when_lost = HRC_WHEN_FALLEN,
-                         .recover = 1};
+                         .recover = 1,
+                         .known = 1};
 }
 
 hrc_options control_options(const config *cfg, uint64_t seed)
@@ -56,7 +59,8 @@ hrc_options control_options(const config *cfg, uint64_t seed)
                          .when_lost = !strcmp(cfg->control_plan, "when-lost")     ? HRC_WHEN_LOST
                                       : !strcmp(cfg->control_plan, "when-fallen") ? HRC_WHEN_FALLEN
                                                                                   : 0,
-                         .recover = !strcmp(cfg->control_recover, "on")};
+                         .recover = !strcmp(cfg->control_recover, "on"),
+                         .known = !strcmp(cfg->control_known, "on")};
 }
 
 static hrc_status check_options(const hrc_options *o, hrc_error *err)
@@ -87,6 +91,7 @@ hrc_status hrc_controller_create(hrc_controller **out, const hrc_model *tracker,
     hrc_status status = hrc_tracker_create(&c->track, tracker, err);
     if (status == HRC_OK && planner && !o.apart) status = hrc_planner_create(&c->plan, planner, &o.plan, err);
     if (status == HRC_OK && planner && o.recover) status = recovery_create(&c->up, &planner->plan.ups, err);
+    if (status == HRC_OK && planner && o.known) status = known_create(&c->usual, &planner->plan.known, err);
     if (status < 0) {
         hrc_controller_free(c);
         return status;
@@ -103,6 +108,7 @@ void hrc_controller_free(hrc_controller *c)
     hrc_tracker_free(c->track);
     hrc_planner_free(c->plan);
     recovery_free(&c->up);
+    known_free(&c->usual);
     free(c);
 }
 
@@ -113,6 +119,8 @@ void hrc_controller_reset(hrc_controller *c)
     c->asked = c->options.replan; /* due */
     c->wanted = c->lost = false;
     recovery_reset(&c->up);
+    known_restart(&c->usual);
+    c->usual.active = false;
     c->report = (hrc_report){0};
     for (int i = 0; i < HRC_JOINTS; i++) c->last[i] = G1_JOINT[i].q0;
 }
@@ -158,6 +166,7 @@ hrc_status hrc_follow(hrc_controller *c, const hrc_motion *motion, int first, in
 {
     TRY(check_motion(motion, first, err));
     follow_begin(&c->reference, motion, first, how);
+    known_restart(&c->usual);
     c->asked = c->options.replan; /* the old plan leads elsewhere */
     return HRC_OK;
 }
@@ -171,25 +180,50 @@ static double now_ms(void)
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-/* What the robot is to do now: its reference, or a way up from the ground. */
+/* What the robot is to do now: its reference, that as it knows it, or a way up from the ground. */
 static follower *guide(hrc_controller *c)
 {
-    return c->up.active ? &c->up.way : &c->reference;
+    return c->up.active ? &c->up.way : c->usual.active ? &c->usual.way : &c->reference;
+}
+
+static void guide_frame(hrc_controller *c, int ahead, hrc_frame *out)
+{
+    if (c->usual.active && !c->up.active)
+        known_frame(&c->usual, ahead, out);
+    else
+        follow_frame(guide(c), ahead, out);
 }
 
 /* Off the ground first; who stands again finds the reference where it is now. */
 static void recover(hrc_controller *c, const float qpos[HRC_NQ])
 {
     hrc_frame now;
-    if (!c->use_planner) {
-        c->up.active = false;
-        return;
-    }
     follow_frame(&c->reference, 0, &now);
     if (!recovery_step(&c->up, qpos, &now)) return;
     drop_plan(c);
     c->lost = false;
+    c->usual.active = false;
     if (!c->up.active) c->reference.to_place = true;
+}
+
+/* On the ground as it is known. Who gets back to the reference finds that where it is now. */
+static void do_as_known(hrc_controller *c, const float qpos[HRC_NQ])
+{
+    known_look(&c->usual, &c->reference);
+    if (c->up.active || !known_step(&c->usual, &c->reference, qpos)) return;
+    drop_plan(c);
+    c->lost = false;
+    if (!c->usual.active) c->reference.to_place = true;
+}
+
+static void choose_guide(hrc_controller *c, const float qpos[HRC_NQ])
+{
+    if (!c->use_planner) {
+        c->up.active = c->usual.active = false;
+        return;
+    }
+    recover(c, qpos);
+    do_as_known(c, qpos);
 }
 
 /* Place, wait and pull along, by where the robot is. */
@@ -220,7 +254,7 @@ static hrc_status replan(hrc_controller *c, const hrc_state *now, hrc_error *err
     hrc_report *r = &c->report;
     hrc_frame target;
     double begin = now_ms();
-    follow_frame(guide(c), c->options.look_ahead, &target);
+    guide_frame(c, c->options.look_ahead, &target);
     hrc_status status = hrc_plan(c->plan, now, target.qpos, &r->plan, &r->verdict, err);
     TRY(status);
     c->have_plan = status == HRC_OK;
@@ -236,7 +270,7 @@ static hrc_status replan(hrc_controller *c, const hrc_state *now, hrc_error *err
 static void ask(hrc_controller *c, const hrc_state *now)
 {
     hrc_frame target;
-    follow_frame(guide(c), c->options.look_ahead, &target);
+    guide_frame(c, c->options.look_ahead, &target);
     c->request = (hrc_plan_request){.step = c->report.step, .now = *now};
     memcpy(c->request.target, target.qpos, sizeof c->request.target);
     c->wanted = true;
@@ -270,7 +304,7 @@ static void fill_window(hrc_controller *c, hrc_frame window[HRC_WINDOW])
             plan_curve_beyond(window[i].qpos, window[i].qvel, &c->curve,
                               (float)(c->age + lead + i + c->options.ahead) / HRC_RATE_HZ);
         else
-            follow_frame(guide(c), lead + i, &window[i]);
+            guide_frame(c, lead + i, &window[i]);
     }
 }
 
@@ -290,12 +324,13 @@ static void describe(hrc_controller *c, const float qpos[HRC_NQ])
     r->waiting = c->reference.waiting;
     r->planned = c->have_plan;
     r->recovering = c->up.active;
+    r->known = c->usual.active && !c->up.active;
     r->recoveries = c->up.count;
     r->plan_age_s = (double)c->age / HRC_RATE_HZ;
     follow_frame(&c->reference, 0, &r->reference);
     r->gap_rad = joint_distance(qpos, r->reference.qpos);
     r->rewrite_rad = 0;
-    for (int i = 0; i < HRC_WINDOW && (r->planned || r->recovering); i++) {
+    for (int i = 0; i < HRC_WINDOW && (r->planned || r->recovering || r->known); i++) {
         hrc_frame ahead;
         follow_frame(&c->reference, lead + i, &ahead);
         r->rewrite_rad += joint_distance(r->window[i].qpos, ahead.qpos) / HRC_WINDOW;
@@ -311,7 +346,7 @@ static hrc_status control(hrc_controller *c, const hrc_state *now, hrc_target *o
         return fail(err, HRC_EINVAL, "controller: there is no motion to follow, call hrc_follow first");
     TRY(state_check(now, err));
     for (int i = 0; i < HRC_NQ; i++) qpos[i] = (float)now->qpos[i];
-    recover(c, qpos);
+    choose_guide(c, qpos);
     settle_reference(c, qpos);
     c->report.replanned = 0;
     if (planners_turn(c, qpos) && c->asked >= c->options.replan) {
@@ -325,6 +360,7 @@ static hrc_status control(hrc_controller *c, const hrc_state *now, hrc_target *o
     describe(c, qpos);
     follow_advance(&c->reference);
     if (c->up.active) follow_advance(&c->up.way);
+    if (c->usual.active) known_advance(&c->usual);
     c->age++, c->asked++;
     return HRC_OK;
 }

@@ -57,18 +57,40 @@ void follow_leash(follower *f, const float qpos[HRC_NQ], float leash)
     for (int i = 0; i < 2; i++) f->to[i] += away[i] * (1 - leash / distance);
 }
 
-void follow_frame(const follower *f, int ahead, hrc_frame *out)
+static const float *velocity_at(const follower *f, int frame)
 {
-    const bool rest = f->waiting || f->frame >= f->motion.n - 1;
-    int frame = f->waiting ? f->frame : f->frame + ahead;
-    if (frame >= f->motion.n) frame = f->motion.n - 1;
-    memcpy(out->qpos, pose_at(f, frame), sizeof out->qpos);
-    memcpy(out->qvel, f->motion.qvel + (size_t)frame * HRC_NV, sizeof out->qvel);
-    if (rest) memset(out->qvel, 0, sizeof out->qvel);
+    return f->motion.qvel + (size_t)(frame < f->motion.n ? frame : f->motion.n - 1) * HRC_NV;
+}
+
+static void put_in_place(const follower *f, hrc_frame *out)
+{
     if (!f->placed) return;
     move(f, out->qpos);
     quat_mulf(out->qpos + 3, f->turn, out->qpos + 3);
     quat_rotatef(out->qvel, f->turn, out->qvel);
+}
+
+void follow_frame(const follower *f, int ahead, hrc_frame *out)
+{
+    const bool rest = f->waiting || f->frame >= f->motion.n - 1;
+    const int frame = f->waiting ? f->frame : f->frame + ahead;
+    memcpy(out->qpos, pose_at(f, frame), sizeof out->qpos);
+    memcpy(out->qvel, velocity_at(f, frame), sizeof out->qvel);
+    if (rest) memset(out->qvel, 0, sizeof out->qvel);
+    put_in_place(f, out);
+}
+
+void follow_between(const follower *f, float frame, float pace, hrc_frame *out)
+{
+    const float last = (float)(f->motion.n - 1), at = fminf(fmaxf(frame, 0), last);
+    const int before = (int)at;
+    const float along = at - (float)before, speed = at < last ? pace : 0;
+    const float *a = pose_at(f, before), *b = pose_at(f, before + 1);
+    const float *u = velocity_at(f, before), *v = velocity_at(f, before + 1);
+    for (int i = 0; i < HRC_NQ; i++) out->qpos[i] = a[i] + along * (b[i] - a[i]);
+    quat_slerpf(out->qpos + 3, a + 3, b + 3, along);
+    for (int i = 0; i < HRC_NV; i++) out->qvel[i] = speed * (u[i] + along * (v[i] - u[i]));
+    put_in_place(f, out);
 }
 
 static misfit measure(const follower *f, const float qpos[HRC_NQ])

@@ -27,6 +27,9 @@ void follow_leash(follower *f, const float qpos[HRC_NQ], float leash);
  * the end itself is reached, or while waiting, at rest. */
 void follow_frame(const follower *f, int ahead, hrc_frame *out);
 
+/* Between frames, for a motion that is done `pace` times as fast as it was recorded. */
+void follow_between(const follower *f, float frame, float pace, hrc_frame *out);
+
 /* Is the robot where the present frame is, or far from it: posture, height, tilt and heading? Between the two
  * it is neither. */
 bool follow_reached(const follower *f, const float qpos[HRC_NQ]);
