@@ -79,6 +79,7 @@ static void status_line(void *ctx, double t_s, const char *motion, const hrc_rep
     snprintf(words, sizeof words, "%6.2f s  %s %d/%d%s  joints %.2f rad off  %lld plans, %lld refused", t_s,
              motion, r->frame, r->frames - 1,
              r->recovering ? " (gets up)"
+             : r->known    ? " (as it knows it)"
              : r->waiting  ? " (waits)"
                            : "",
              r->gap_rad, (long long)r->plans, (long long)(r->plans - r->verdicts[HRC_FINE]));

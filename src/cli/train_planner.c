@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/training.h"
+#include "eval/mastered.h"
 #include "eval/ways.h"
 #include "learn/comm.h"
 #include "learn/grounds.h"
@@ -170,6 +171,7 @@ static hrc_status keep_ways(plan_model *m, const session *s, hrc_error *err)
     ways_result r;
     progress bar = progress_begin(s->a, "ways up");
     const ways_options trial = {WAYS_MOST, show_ways, cli_interrupted, &bar};
+    if (!before) return HRC_OK;
     TRY(ways_keep(&m->ups, s->tracker, &s->a->cfg, s->threads, &m->memory, &trial, &r, err));
     progress_end(&bar);
     cli_note(
@@ -180,25 +182,46 @@ static hrc_status keep_ways(plan_model *m, const session *s, hrc_error *err)
     return HRC_OK;
 }
 
-/* Of the clips that it was trained on. */
-static hrc_status carry_getups(plan_model *m, const session *s, hrc_error *err)
+static hrc_status keep_known(plan_model *m, const session *s, hrc_error *err)
 {
-    if (arg(s->a, "ways-from")) {
-        m->ups = s->guide.ups; /* lives as long as the session */
-        m->known = s->guide.known;
-        if (m->known.n) return HRC_OK;
-    }
+    const int before = m->known.n;
+    progress bar = progress_begin(s->a, "motions on the ground");
+    const mastered_options trial = {show_ways, cli_interrupted, &bar};
+    TRY(mastered_keep(&m->known, s->tracker, &s->a->cfg, s->threads, &trial, err));
+    progress_end(&bar);
+    cli_note(s->a, "%s: follows %d of %d motions on the ground (%.0f s)", arg(s->a, "ways-for"), m->known.n,
+             before, m->known.frames / (double)HRC_RATE_HZ);
+    return HRC_OK;
+}
+
+/* Of the clips that it was trained on. */
+static hrc_status find_ways(plan_model *m, const session *s, hrc_error *err)
+{
     const clip **clips = ARENA_NEW(&m->memory, const clip *, s->data.n);
     int n = 0;
     if (!clips) return fail(err, HRC_ENOMEM, "train: out of memory");
     for (int i = 0; i < s->data.n; i++)
         if (!s->data.heldout || !s->data.heldout[i]) clips[n++] = &s->data.clips[i];
-    if (!arg(s->a, "ways-from")) TRY(rises_find(&m->ups, clips, n, &m->memory, err));
-    TRY(grounds_find(&m->known, clips, n, &m->memory, err));
-    if (!s->tracker || !m->ups.n) return HRC_OK;
-    if (!cli_interrupted()) return keep_ways(m, s, err);
-    cli_note(s->a, "interrupted, so the ways up were not tried; --resume does that at the end");
-    return HRC_OK;
+    TRY(rises_find(&m->ups, clips, n, &m->memory, err));
+    return grounds_find(&m->known, clips, n, &m->memory, err);
+}
+
+/* What it knows of the ground: ways up, and other motions. */
+static hrc_status carry_ways(plan_model *m, const session *s, hrc_error *err)
+{
+    if (arg(s->a, "ways-from")) {
+        m->ups = s->guide.ups; /* live as long as the session */
+        m->known = s->guide.known;
+        return HRC_OK;
+    }
+    TRY(find_ways(m, s, err));
+    if (!s->tracker) return HRC_OK;
+    if (cli_interrupted()) {
+        cli_note(s->a, "interrupted, so the ways up were not tried; --resume does that at the end");
+        return HRC_OK;
+    }
+    TRY(keep_ways(m, s, err));
+    return keep_known(m, s, err);
 }
 
 static hrc_status export_model(session *s, hrc_error *err)
@@ -218,7 +241,7 @@ static hrc_status export_model(session *s, hrc_error *err)
         memcpy(m.params, planner_trainer_averaged(s->trainer), sizeof(float) * net->layout.count);
         bool bf16 = arg(s->a, "float") == NULL;
         if (bf16) plan_model_round(&m);
-        status = carry_getups(&m, s, err);
+        status = carry_ways(&m, s, err);
         if (status == HRC_OK) status = planner_record(&pair, &m, err);
         if (status == HRC_OK) status = plan_model_save(&m, &pair, bf16, s->run.out, err);
     }
@@ -272,9 +295,9 @@ static const option OPTIONS[] = {
     TRAINING_OPTIONS,
     {"corpus", "FILE", NULL, "a corpus, with its split into training and held-out clips"},
     {"from", "MODEL", NULL, "begin with this planner's weights, to teach it other motions"},
-    {"ways-from", "PLANNER", NULL, "carry the ways up that this planner carries"},
+    {"ways-from", "PLANNER", NULL, "carry the ways up and motions on the ground that this planner carries"},
     {"ways-for", "TRACKER", NULL,
-     "try the ways up from the ground with this tracker and carry those that get it up; takes minutes"},
+     "try ways up and motions on the ground with this tracker and carry those it follows; takes minutes"},
     {"minutes", "N", NULL, "stop and save after so many minutes; default: after planner.steps updates"},
     {"log-every", "N", "20", "steps between lines of the log"},
     {"heldout-every", "N", "200", "steps between measurements of the held-out loss"},

@@ -9,12 +9,16 @@
 #define STAYS 1.0f   /* it stands still while the reference goes on ... */
 #define TWICE 0.5f   /* ... runs twice as fast as it was recorded ... */
 #define THRICE 2.0f  /* ... or three times; */
-#define STRANGE 8.0f /* it is the reference itself, on the ground; nothing where that stands; */
-#define ENTERS 60.0f /* it leaves the reference for a motion or a motion for the reference, on the ground ... */
+#define STRANGE 5.0f /* it is the reference itself, on the ground; nothing where that stands; */
+#define ENTERS                                                                                               \
+    60.0f /* it leaves the reference for a motion or a motion for the reference, on the ground ... */
 #define STANDS 20.0f /* ... or where the reference stands. */
 
-#define LOW_M 0.45f  /* a pelvis under this is on the ground ... */
-#define HIGH_M 0.65f /* ... over this it stands, and between them it is partly so */
+#define LOW_M 0.35f  /* a pelvis under this is on the ground ... */
+#define HIGH_M 0.50f /* ... over this it stands, and between them it is partly so */
+
+#define AROUND 25  /* frames before and after, over which speed is measured */
+#define SPEED 0.7f /* m/s: a difference that counts 1 */
 
 #define HURRY 8       /* moments that are looked at in one control step at the most */
 #define ENOUGH 50     /* moments to look ahead before a motion is begun */
@@ -31,7 +35,19 @@ enum { STAY, ON, ON_TWO, ON_THREE, ENTER, LEAVE };
 enum { PADS = ON_THREE };
 #define NOWHERE 1e9f /* a feature of these */
 
-/* ---- Create ---- */
+/* ---- Moments ---- */
+
+/* What a frame of a motion (n) is compared by: its posture, and how fast it travels within a second around
+ * it, so that who runs into a roll is not told to lie down. */
+static void describe(float out[KNOWN_FEATURES], const float *qpos, int n, int frame)
+{
+    const int a = frame > AROUND ? frame - AROUND : 0, b = frame + AROUND < n ? frame + AROUND : n - 1;
+    const float *from = qpos + (size_t)a * HRC_NQ, *to = qpos + (size_t)b * HRC_NQ;
+    const posture p = posture_of(qpos + (size_t)frame * HRC_NQ);
+    posture_features(out, &p);
+    const float seconds = fmaxf((float)(b - a), 1) / HRC_RATE_HZ;
+    out[POSTURE_FEATURES] = hypotf(to[0] - from[0], to[1] - from[1]) / seconds / SPEED;
+}
 
 static int moments_of(const motion_store *s, int motion)
 {
@@ -43,13 +59,10 @@ static void list_motion(known *k, int motion, int at, int first)
     const motion_store *s = k->motions;
     for (int i = first; i < first + moments_of(s, motion); i++) {
         const int frame = (i - first - PADS) * KNOWN_EVERY;
-        float features[POSTURE_FEATURES];
-        for (int d = 0; d < POSTURE_FEATURES; d++) features[d] = NOWHERE;
-        if (frame >= 0) {
-            const posture p = posture_of(s->qpos[at + frame]);
-            posture_features(features, &p);
-        }
-        for (int d = 0; d < POSTURE_FEATURES; d++) k->features[(size_t)d * k->n + i] = features[d];
+        float features[KNOWN_FEATURES];
+        for (int d = 0; d < KNOWN_FEATURES; d++) features[d] = NOWHERE;
+        if (frame >= 0) describe(features, s->qpos[at], s->length[motion], frame);
+        for (int d = 0; d < KNOWN_FEATURES; d++) k->features[(size_t)d * k->n + i] = features[d];
         k->motion[i] = motion, k->frame[i] = frame;
     }
 }
@@ -62,7 +75,7 @@ hrc_status known_create(known *k, const motion_store *motions, hrc_error *err)
     k->qvel = arena_alloc(&k->memory, (size_t)motions->frames, sizeof *k->qvel);
     k->motion = ARENA_NEW(&k->memory, int32_t, k->n);
     k->frame = ARENA_NEW(&k->memory, int32_t, k->n);
-    k->features = ARENA_NEW(&k->memory, float, (size_t)k->n *POSTURE_FEATURES);
+    k->features = ARENA_NEW(&k->memory, float, (size_t)k->n *KNOWN_FEATURES);
     k->unlike = ARENA_NEW(&k->memory, float, k->n);
     k->cost = ARENA_NEW(&k->memory, float, k->n + 1);
     k->before = ARENA_NEW(&k->memory, float, k->n + 1);
@@ -95,12 +108,12 @@ void known_restart(known *k)
 /* ---- The path ---- */
 
 /* unlike (n): the distance of every moment from these features. */
-static void measure(known *k, const float features[POSTURE_FEATURES])
+static void measure(known *k, const float features[KNOWN_FEATURES])
 {
     const int n = k->n;
     float *restrict unlike = k->unlike;
     memset(unlike, 0, sizeof *unlike * (size_t)n);
-    for (int d = 0; d < POSTURE_FEATURES; d++) {
+    for (int d = 0; d < KNOWN_FEATURES; d++) {
         const float *restrict row = k->features + (size_t)d * n, x = features[d];
 #pragma omp simd
         for (int i = 0; i < n; i++) unlike[i] += (row[i] - x) * (row[i] - x);
@@ -142,13 +155,13 @@ static void step_on(known *k, uint8_t *restrict from, float enter, float least)
     }
 }
 
-static void look_at(known *k, const float qpos[HRC_NQ])
+static void look_at(known *k, const hrc_motion *reference, int frame)
 {
-    float features[POSTURE_FEATURES];
-    const posture p = posture_of(qpos);
-    posture_features(features, &p);
+    float features[KNOWN_FEATURES];
+    describe(features, reference->qpos, reference->n, frame);
     measure(k, features);
-    const float low = lowness(p.height), change = STANDS + (ENTERS - STANDS) * low;
+    const float low = lowness(reference->qpos[(size_t)frame * HRC_NQ + 2]),
+                change = STANDS + (ENTERS - STANDS) * low;
     const int row = k->seen % KNOWN_LAG, n = k->n;
     uint8_t *from = k->from + (size_t)row * (size_t)(n + 1);
     if (!k->seen++) {
@@ -186,7 +199,7 @@ void known_look(known *k, const follower *f)
     const int now = (f->frame - k->first) / KNOWN_EVERY, last = (f->motion.n - 1 - k->first) / KNOWN_EVERY;
     const int until = now + KNOWN_LAG - 1 < last ? now + KNOWN_LAG - 1 : last, seen = k->seen;
     while (k->seen <= until && (k->seen <= now || k->seen - seen < HURRY))
-        look_at(k, f->motion.qpos + (size_t)(k->first + k->seen * KNOWN_EVERY) * HRC_NQ);
+        look_at(k, &f->motion, k->first + k->seen * KNOWN_EVERY);
     if (k->seen != seen || k->known != k->seen - now) decode(k, now);
     k->enough = k->known >= ENOUGH || k->seen > last;
 }

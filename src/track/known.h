@@ -1,9 +1,9 @@
 /* What a reference does on the ground, done as the robot knows it. A tracker that has learned to get up like
- * one person falls when another does it a little differently; on the ground no joint angle tells how the floor
- * will carry the body. The planner's file carries the motions on the ground that its tracker follows. While a
- * reference is on the ground and one of these is like it, the robot is given that one instead, in step with
- * the reference: along the cheapest path through their moments, by how unlike each is to the reference at that
- * time, how unevenly the path runs, and how often it leaves one motion for another.
+ * one person falls when another does it a little differently; on the ground no joint angle tells how the
+ * floor will carry the body. The planner's file carries the motions on the ground that its tracker follows.
+ * While a reference is on the ground and one of these is like it, the robot is given that one instead, in
+ * step with the reference: along the cheapest path through their moments, by how unlike each is to the
+ * reference at that time, how unevenly the path runs, and how often it leaves one motion for another.
  *
  * The path is found by dynamic programming over the next seconds of the reference (a Viterbi decoder with a
  * fixed lag), 25 times a second. Only the reference is looked at, not the robot. */
@@ -12,10 +12,12 @@
 
 #include "base/arena.h"
 #include "plan/store.h"
+#include "robot/posture.h"
 #include "track/follow.h"
 
 enum {
     KNOWN_EVERY = 2, /* frames between moments */
+    KNOWN_FEATURES = POSTURE_FEATURES + 1,
     KNOWN_LAG = 100, /* moments of the reference that are looked at ahead: 4 s */
 };
 
@@ -25,7 +27,7 @@ typedef struct {
     float (*qvel)[HRC_NV];       /* (frames) */
     int n;                       /* moments of all motions; n itself stands for the reference as it is */
     int32_t *motion, *frame;     /* (n) of a moment */
-    float *features;             /* (POSTURE_FEATURES, n) */
+    float *features;             /* (KNOWN_FEATURES, n) */
     float *unlike;               /* (n) to the frame of the reference that was last looked at */
     float *cost, *before;        /* (n + 1) of the cheapest path to a moment, now and one step ago */
     uint8_t *from;               /* (KNOWN_LAG, n + 1) by which step it came there */
@@ -51,8 +53,8 @@ void known_restart(known *k); /* another reference, or another frame of it */
 /* Every control step: looks as far ahead as there is reference, or room. */
 void known_look(known *k, const follower *reference);
 
-/* After that, before the window is made: on along the path, which may begin here. True when a motion was begun or left in this step; a left one
- * leaves the robot where the reference is not. */
+/* After that, before the window is made: on along the path, which may begin here. True when a motion was
+ * begun or left in this step; a left one leaves the robot where the reference is not. */
 bool known_step(known *k, const follower *reference, const float qpos[HRC_NQ]);
 
 /* While active: the frame that lies `ahead` frames after the robot's time. */
