@@ -10,8 +10,7 @@
 #define TWICE 0.5f   /* ... runs twice as fast as it was recorded ... */
 #define THRICE 2.0f  /* ... or three times; */
 #define STRANGE 5.0f /* it is the reference itself, on the ground; nothing where that stands; */
-#define ENTERS                                                                                               \
-    60.0f /* it leaves the reference for a motion or a motion for the reference, on the ground ... */
+#define ENTERS 60.0f /* it changes between the reference and a motion, on the ground ... */
 #define STANDS 20.0f /* ... or where the reference stands. */
 
 #define LOW_M 0.35f  /* a pelvis under this is on the ground ... */
