@@ -11,6 +11,7 @@
 #include "motion/corpus.h"
 #include "motion/edit.h"
 #include "robot/posture.h"
+#include "small.h"
 #include "test.h"
 
 typedef struct {
@@ -202,6 +203,25 @@ static void test_left(void)
     school_free(&s);
 }
 
+/* Who did not look for two seconds begins anew, without looking at what is over. */
+static void test_late(void)
+{
+    static school s;
+    lesson l = {0};
+    school_make(&s);
+    lesson_slower(&l, &s, 1);
+    for (int i = 0; i < 3; i++) known_look(&s.k, &l.f), follow_advance(&l.f);
+    ENSURE(s.k.first == 0 && s.k.seen == 24);
+    for (int i = 0; i < 120; i++) follow_advance(&l.f);
+    known_look(&s.k, &l.f);
+    ENSURE(s.k.first == 123 && s.k.seen == 8);
+    for (int i = 0; i < 10; i++) known_look(&s.k, &l.f);
+    ENSURE(known_step(&s.k, &l.f, pose(&l, 123)) && s.k.active && s.k.which == 1);
+    ENSURE_NEAR((double)s.k.phase, 123, 4);
+    lesson_free(&l);
+    school_free(&s);
+}
+
 /* ---- The path against a plain search ---- */
 
 enum { STEPS = 60 };
@@ -291,6 +311,48 @@ static void test_cheapest(void)
     school_free(&s);
 }
 
+/* ---- In the closed loop ---- */
+
+/* The shipped models along a held-out clip, the robot where its reference is: how often the tracker was given
+ * something else. Nothing is asked for after create. */
+static int times_known(const lesson *l, int on)
+{
+    hrc_error err;
+    hrc_model *tracker, *planner;
+    hrc_controller *c;
+    hrc_options o = hrc_defaults();
+    o.known = on;
+    ENSURE_OK(hrc_model_load(&tracker, "models/tracker.safetensors", &err));
+    ENSURE_OK(hrc_model_load(&planner, "models/planner.safetensors", &err));
+    ENSURE_OK(hrc_controller_create(&c, tracker, planner, &o, &err));
+    ENSURE_OK(hrc_follow(c, &l->f.motion, 0, 0, &err));
+    const long before = allocations();
+    int times = 0;
+    for (int i = 0; i < l->motion.n; i++) {
+        hrc_state now = {0};
+        hrc_target target;
+        for (int k = 0; k < HRC_NQ; k++) now.qpos[k] = (double)pose(l, i)[k];
+        ENSURE_OK(hrc_control(c, &now, &target, &err));
+        const hrc_report *r = hrc_controller_report(c);
+        times += r->known;
+        ENSURE(r->known ? r->rewrite_rad > 0 : r->planned || r->recovering || r->rewrite_rad == 0);
+    }
+    ENSURE(allocations() == before);
+    hrc_controller_free(c);
+    hrc_model_free(tracker);
+    hrc_model_free(planner);
+    return times;
+}
+
+static void test_loop(void)
+{
+    lesson l = {0};
+    corpus_get(&l.motion, "140_08");
+    lesson_begin(&l);
+    ENSURE(times_known(&l, 1) > l.motion.n / 2 && times_known(&l, 0) == 0);
+    lesson_free(&l);
+}
+
 /* ---- Which are kept ---- */
 
 /* A tracker follows the recording, but not the same one done upside down in the air. */
@@ -344,5 +406,6 @@ static void test_file(void)
 }
 
 TEST_TABLE({"known.grounds", test_grounds}, {"known.in_step", test_in_step}, {"known.held", test_held},
-           {"known.walk", test_walk}, {"known.left", test_left}, {"known.cheapest", test_cheapest},
-           {"known.mastered", test_mastered}, {"known.file", test_file})
+           {"known.walk", test_walk}, {"known.left", test_left}, {"known.late", test_late},
+           {"known.cheapest", test_cheapest}, {"known.loop", test_loop}, {"known.mastered", test_mastered},
+           {"known.file", test_file})

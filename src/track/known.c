@@ -194,10 +194,12 @@ static void decode(known *k, int now)
 void known_look(known *k, const follower *f)
 {
     if (!k->n) return;
+    const bool lost_sight = f->frame < k->first || (f->frame - k->first) / KNOWN_EVERY >= k->seen;
+    if (lost_sight) known_restart(k); /* somebody did not look for a while */
     if (!k->seen) k->first = f->frame;
     const int now = (f->frame - k->first) / KNOWN_EVERY, last = (f->motion.n - 1 - k->first) / KNOWN_EVERY;
     const int until = now + KNOWN_LAG - 1 < last ? now + KNOWN_LAG - 1 : last, seen = k->seen;
-    while (k->seen <= until && (k->seen <= now || k->seen - seen < HURRY))
+    while (k->seen <= until && k->seen - seen < HURRY)
         look_at(k, &f->motion, k->first + k->seen * KNOWN_EVERY);
     if (k->seen != seen || k->known != k->seen - now) decode(k, now);
     k->enough = k->known >= ENOUGH || k->seen > last;
