@@ -318,13 +318,13 @@ static void test_cheapest(void)
 static int times_known(const lesson *l, int on)
 {
     hrc_error err;
-    hrc_model *tracker, *planner;
+    hrc_model *body, *mind;
     hrc_controller *c;
     hrc_options o = hrc_defaults();
     o.known = on;
-    ENSURE_OK(hrc_model_load(&tracker, "models/tracker.safetensors", &err));
-    ENSURE_OK(hrc_model_load(&planner, "models/planner.safetensors", &err));
-    ENSURE_OK(hrc_controller_create(&c, tracker, planner, &o, &err));
+    ENSURE_OK(hrc_model_load(&body, "models/tracker.safetensors", &err));
+    ENSURE_OK(hrc_model_load(&mind, "models/planner.safetensors", &err));
+    ENSURE_OK(hrc_controller_create(&c, body, mind, &o, &err));
     ENSURE_OK(hrc_follow(c, &l->f.motion, 0, 0, &err));
     const long before = allocations();
     int times = 0;
@@ -339,8 +339,8 @@ static int times_known(const lesson *l, int on)
     }
     ENSURE(allocations() == before);
     hrc_controller_free(c);
-    hrc_model_free(tracker);
-    hrc_model_free(planner);
+    hrc_model_free(body);
+    hrc_model_free(mind);
     return times;
 }
 
