@@ -91,7 +91,7 @@ class Plans {
     }
 
     active() {
-        return this.signal(PLANNED).some(x => x > 0);
+        return this.signal(PLANNED).some(x => x > 0) || this.signal(REWRITE).some(x => x > 0);
     }
 
     /* Keyframe k of the plan in force at t, or null. */
