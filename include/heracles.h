@@ -192,8 +192,8 @@ typedef struct {
     double wait_s;  /* longest wait for HRC_WAIT: 5 */
     int when_lost;  /* HRC_WHEN_LOST, HRC_WHEN_FALLEN; 0: always. HRC_WHEN_FALLEN */
     int recover; /* with the planner: lead a fallen robot along the recorded ways up that its file has: 1 */
-    int known;   /* with the planner: on the ground, motions of its file in step with the reference that they
-                    are   like, see hrc_report.known: 1 */
+    int known;   /* with the planner: on the ground, motions that its file has in place of references that are
+                    like them, in step with these: 1 */
     int apart;   /* plans are made elsewhere, see hrc_plan_wanted: 0 */
 } hrc_options;
 

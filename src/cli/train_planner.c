@@ -169,9 +169,9 @@ static hrc_status keep_ways(plan_model *m, const session *s, hrc_error *err)
 {
     const int before = m->ups.n;
     ways_result r;
+    if (!before) return HRC_OK;
     progress bar = progress_begin(s->a, "ways up");
     const ways_options trial = {WAYS_MOST, show_ways, cli_interrupted, &bar};
-    if (!before) return HRC_OK;
     TRY(ways_keep(&m->ups, s->tracker, &s->a->cfg, s->threads, &m->memory, &trial, &r, err));
     progress_end(&bar);
     cli_note(
@@ -185,6 +185,7 @@ static hrc_status keep_ways(plan_model *m, const session *s, hrc_error *err)
 static hrc_status keep_known(plan_model *m, const session *s, hrc_error *err)
 {
     const int before = m->known.n;
+    if (!before) return HRC_OK;
     progress bar = progress_begin(s->a, "motions on the ground");
     const mastered_options trial = {show_ways, cli_interrupted, &bar};
     TRY(mastered_keep(&m->known, s->tracker, &s->a->cfg, s->threads, &trial, err));
@@ -217,7 +218,9 @@ static hrc_status carry_ways(plan_model *m, const session *s, hrc_error *err)
     TRY(find_ways(m, s, err));
     if (!s->tracker) return HRC_OK;
     if (cli_interrupted()) {
-        cli_note(s->a, "interrupted, so the ways up were not tried; --resume does that at the end");
+        cli_note(
+            s->a,
+            "interrupted, so ways up and motions on the ground were not tried; --resume does that at the end");
         return HRC_OK;
     }
     TRY(keep_ways(m, s, err));

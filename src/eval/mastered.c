@@ -73,9 +73,9 @@ hrc_status mastered_keep(motion_store *motions, const hrc_model *tracker, const 
     const method alone = {.name = "tracker", .tracker = tracker, .options = hrc_defaults()};
     const evaluate_options options = {
         .cfg = cfg, .threads = threads, .progress = o->progress, .stop = o->stop, .ctx = o->ctx};
-    hrc_status status = motions->n ? set_up(&t, motions, err) : HRC_OK;
-    if (status == HRC_OK && t.n) status = evaluate(&e, &alone, 1, t.courses, t.n, &options, err);
-    if (status == HRC_OK && t.n) {
+    hrc_status status = set_up(&t, motions, err);
+    if (status == HRC_OK) status = evaluate(&e, &alone, 1, t.courses, t.n, &options, err);
+    if (status == HRC_OK) {
         drop_others(motions, &t, &e);
         evaluation_free(&e);
     }

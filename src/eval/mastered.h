@@ -13,6 +13,7 @@ typedef struct {
     void *ctx;
 } mastered_options;
 
+/* Of at least one motion. */
 hrc_status mastered_keep(motion_store *motions, const hrc_model *tracker, const config *cfg, pool *threads,
                          const mastered_options *options, hrc_error *err);
 
