@@ -382,11 +382,16 @@ static void test_dry_run(void)
     "for i in $(seq 500); do s=$(stat -c %%s $T/" file " 2>/dev/null); [ ${s:-0} -gt 2600000 ] && break; "   \
     "[ $i -gt 20 ] && [ \"$first\" ] && ! pgrep -P $first > /dev/null && break; sleep 0.1; done; "
 
-static json_t *replayed(const char *name)
+static json_t *replay_of(const char *name)
 {
     char line[200];
     snprintf(line, sizeof line, "$HERACLES replay $T/%s --json", name);
-    json_t *said = shell_json(line);
+    return shell_json(line);
+}
+
+static json_t *replayed(const char *name)
+{
+    json_t *said = replay_of(name);
     ENSURE(json_is_true(json_object_get(said, "identical")) && whole(said, "commands") > 100);
     return said;
 }
@@ -408,9 +413,7 @@ static int in_real_time(const char *line)
 /* Was it armed for a while before what was to happen? On a busy machine it may still have waited. */
 static bool flew(const char *name)
 {
-    char line[200];
-    snprintf(line, sizeof line, "$HERACLES replay $T/%s --json", name);
-    json_t *said = shell_json(line);
+    json_t *said = replay_of(name);
     const bool long_enough = whole(said, "commands") > 100;
     json_decref(said);
     return long_enough;
