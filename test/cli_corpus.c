@@ -90,13 +90,17 @@ static void test_pieces(void)
 static void test_manifest_build(void)
 {
     make_folder();
-    const char text[] = "id,category,description\na,daily,\"turn, slowly\"\nmissing,daily,\n";
+    const char text[] = "id,category,description,left_out\na,daily,\"turn, slowly\",\nmissing,daily,,\n"
+                        "b,daily,,stands on a ball\n";
     test_write(test_path("m.csv"), text, sizeof text - 1);
     const char held[] = "clip,first,last,category,hold\na,0,10,daily,0\n";
     test_write(test_path("held.csv"), held, sizeof held - 1);
     ENSURE(shell("cd $T && $HERACLES corpus build --csv-dir in --manifest m.csv --heldout ./held.csv "
                  "--acknowledgement 'thanks to all' -o m.safetensors") == 0);
-    ENSURE(says("left out: in/missing.csv"));
+    ENSURE(says("left out: in/missing.csv") && says("left out: b.csv: stands on a ball"));
+    ENSURE(shell("cd $T && $HERACLES corpus build --csv-dir in --manifest m.csv --all -o all.safetensors") ==
+           0);
+    ENSURE(says("left out: b: frame 50: left_knee_joint"));
     ENSURE(shell("$HERACLES corpus info $T/m.safetensors --clips") == 0);
     ENSURE(says("daily") && says("turn, slowly") && says("heldout") && says("thanks to all"));
     /* what is held out makes suites; a clip of the corpus serves as a file */
@@ -108,6 +112,67 @@ static void test_manifest_build(void)
         0);
     ENSURE(shell("cd $T && $HERACLES motion info m.safetensors#a") == 0 && says("clip of a corpus"));
     ENSURE(shell("cd $T && $HERACLES motion info m.safetensors#b") == 1 && says("no clip \"b\" among its 1"));
+}
+
+/* Clips of the suites are apart from training, each in its own split, and keep all bits. */
+static void test_splits(void)
+{
+    hrc_error err;
+    corpus all;
+    clip c;
+    static const char HELD[] = "clip,first,last,category,hold\n123_01,0,50,dance,0\n", /* = 70_01 */
+        VALID[] = "clip,first,last,category,hold\n70_02,0,50,dance,0\n";
+    ENSURE(shell("rm -rf $T/in && mkdir $T/in") == 0);
+    synthetic_turn(&c, 120, 50);
+    for (int i = 0; i < 3; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "in/70_%02d.csv", i + 1);
+        ENSURE_OK(clip_save(&c, test_path(path), &err));
+    }
+    clip_free(&c);
+    test_write(test_path("held.csv"), HELD, strlen(HELD));
+    test_write(test_path("valid.csv"), VALID, strlen(VALID));
+    ENSURE(
+        shell("cd $T && $HERACLES corpus build --csv-dir in --heldout ./held.csv --validation ./valid.csv -o "
+              "s.safetensors") == 0);
+    ENSURE_OK(corpus_open(&all, test_path("s.safetensors"), &err));
+    const corpus_split expected[] = {CORPUS_HELDOUT, CORPUS_VALIDATION, CORPUS_TRAIN};
+    for (int i = 0; i < 3; i++)
+        ENSURE(all.clips[i].split == expected[i] && (all.clips[i].grain[7 + 5] == 1) == (i < 2));
+    corpus_close(&all);
+    ENSURE(shell("$HERACLES corpus info $T/s.safetensors --clips") == 0 && says(" validation ") &&
+           says(" heldout "));
+}
+
+/* A clip twice is one; what the tracker does not follow is none; what a suite names is not asked. The figures
+ * of the rollouts are kept. */
+static void test_select(void)
+{
+    hrc_error err;
+    clip c;
+    static const char HELD[] = "clip,first,last,category,hold\nd,0,50,daily,0\n";
+    ENSURE(shell("rm -rf $T/in && mkdir $T/in && rm -f $T/followed.csv") == 0);
+    synthetic_turn(&c, 120, 50);
+    static const char *const NAMES[] = {"in/a.csv", "in/b.csv", "in/d.csv"};
+    for (int i = 0; i < COUNT(NAMES); i++) ENSURE_OK(clip_save(&c, test_path(NAMES[i]), &err));
+    clip_free(&c);
+    test_write(test_path("held.csv"), HELD, strlen(HELD));
+    ENSURE(shell("cd $T && $HERACLES corpus build --csv-dir in --category locomotion --heldout ./held.csv -o "
+                 "s.safetensors") == 0);
+    ENSURE(shell("$HERACLES corpus select $T/s.safetensors --threads 1 --followed $T/followed.csv -o "
+                 "$T/list.csv && cat $T/followed.csv $T/list.csv") == 0);
+    ENSURE(says("2 of 3 clips") && says("\na,1.0000\nb,1.0000\n") && says("\na,locomotion,,\n") &&
+           says("\nb,locomotion,,\"0 % of it is new, expected at least 20\"\n") &&
+           says("\nd,locomotion,,\n"));
+    /* by the figures of the file, which are not made again */
+    ENSURE(shell("cd $T && printf 'clip,followed\\na,0.1\\nb,1\\n' > followed.csv && $HERACLES corpus "
+                 "select s.safetensors --followed followed.csv -o list.csv && cat list.csv") == 0);
+    ENSURE(says("\na,locomotion,,\"the tracker follows 10 % of it, expected at least 20\"") &&
+           says("\nb,locomotion,,\n"));
+    ENSURE(shell("cd $T && sed -i /^b/d followed.csv && $HERACLES corpus select s.safetensors --followed "
+                 "followed.csv -o none.csv") == 1 &&
+           says("followed.csv: has no line for clip \"b\""));
+    ENSURE(shell("test -e $T/none.csv") == 1);
 }
 
 static void test_usage(void)
@@ -156,5 +221,6 @@ static void test_manifest(void)
 
 TEST_TABLE({"cli_corpus.build", test_build}, {"cli_corpus.same_bytes", test_same_bytes},
            {"cli_corpus.lift", test_lift}, {"cli_corpus.pieces", test_pieces},
-           {"cli_corpus.manifest", test_manifest_build}, {"cli_corpus.usage", test_usage},
+           {"cli_corpus.manifest", test_manifest_build}, {"cli_corpus.splits", test_splits},
+           {"cli_corpus.select", test_select}, {"cli_corpus.usage", test_usage},
            {"manifest.parse", test_manifest})

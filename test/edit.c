@@ -101,26 +101,6 @@ static void test_hold(void)
     clip_free(&c);
 }
 
-static void test_reverse_and_delay(void)
-{
-    const size_t size = HRC_NQ * sizeof(float);
-    hrc_error err;
-    clip c, other;
-    synthetic_turn(&c, 57, 50);
-    ENSURE_OK(clip_cut(&other, &c, 0, c.n - 1, &err));
-    clip_reverse(&other);
-    for (int i = 0; i < c.n; i++)
-        ENSURE(memcmp(clip_frame(&other, i), clip_frame(&c, c.n - 1 - i), size) == 0);
-    clip_reverse(&other);
-    clip_delay(&other, 0.1);
-    for (int i = 0; i < c.n; i++)
-        ENSURE(memcmp(clip_frame(&other, i), clip_frame(&c, i < 5 ? 0 : i - 5), size) == 0);
-    clip_delay(&other, 1e6);
-    ENSURE(memcmp(clip_frame(&other, c.n - 1), clip_frame(&c, 0), size) == 0);
-    clip_free(&other);
-    clip_free(&c);
-}
-
 /* Steps between neighbours, largest over all numbers. */
 static double roughness(const clip *c, int first, int last)
 {
@@ -195,6 +175,5 @@ static void test_pad_lying(void)
 }
 
 TEST_TABLE({"edit.mirror_twice", test_mirror_twice}, {"edit.mirror_kinematics", test_mirror_kinematics},
-           {"edit.mirror_limits", test_mirror_limits}, {"edit.hold", test_hold},
-           {"edit.reverse_and_delay", test_reverse_and_delay}, {"edit.pad", test_pad},
+           {"edit.mirror_limits", test_mirror_limits}, {"edit.hold", test_hold}, {"edit.pad", test_pad},
            {"edit.pad_moving", test_pad_moving}, {"edit.pad_lying", test_pad_lying})

@@ -67,7 +67,7 @@ static void write_corpus_of_one(const char *path)
     clip c;
     corpus_item item;
     synthetic_turn(&c, 200, 50);
-    ENSURE_OK(corpus_admit(&item, &c, "", NAN, &err));
+    ENSURE_OK(corpus_admit(&item, &c, &(corpus_note){"", NAN, false}, &err));
     ENSURE_OK(corpus_write(path, &item, 1, NULL, 0, NULL, 0, &err));
     corpus_item_free(&item);
     clip_free(&c);

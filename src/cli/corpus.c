@@ -45,7 +45,7 @@ static summary summarise(const corpus *c, const char *category, double *scratch)
         s.above += e->quality.low_min >= LOWEST_GOOD;
         s.fast_seconds += e->quality.speed_share * seconds;
         s.limit_excess = fmax(s.limit_excess, e->quality.limit_excess);
-        if (e->split == CORPUS_HELDOUT) s.heldout++, s.heldout_seconds += seconds;
+        if (e->split != CORPUS_TRAIN) s.heldout++, s.heldout_seconds += seconds;
     }
     s.skate = median_of(c, &s, offsetof(corpus_quality, skate_p90), scratch);
     s.flight = median_of(c, &s, offsetof(corpus_quality, flight_accel), scratch);
@@ -89,9 +89,8 @@ static json_t *clip_json(const corpus_entry *e)
     json_object_set_new(figures, "keypoint_error_m", json_number(e->quality.keypoint_error));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:f, s:s, s:o, s:o}", "name", e->name, "category",
                      e->category, "description", e->description, "source", e->source, "licence", e->licence,
-                     "split", e->split == CORPUS_TRAIN ? "train" : "heldout", "frames", e->n, "seconds",
-                     e->n / CORPUS_FPS, "verdict", quality_word(e->quality.verdict), "quality", figures,
-                     "phases", phases);
+                     "split", corpus_split_word(e->split), "frames", e->n, "seconds", e->n / CORPUS_FPS,
+                     "verdict", quality_word(e->quality.verdict), "quality", figures, "phases", phases);
 }
 
 static int show_json(const corpus *c, double *scratch)
@@ -133,13 +132,12 @@ static void print_summary(const char *name, const summary *s)
 
 static void print_clips(const corpus *c)
 {
-    printf("\n%-16s %-14s %-8s %8s %8s %8s  %s\n", "clip", "category", "split", "s", "lowest", "skate",
+    printf("\n%-16s %-14s %-10s %8s %8s %8s  %s\n", "clip", "category", "split", "s", "lowest", "skate",
            "phases off the feet, description");
     for (int i = 0; i < c->nclips; i++) {
         const corpus_entry *e = &c->clips[i];
-        printf("%-16.40s %-14.14s %-8s %8.2f %8.3f %8.3f ", e->name, e->category,
-               e->split == CORPUS_TRAIN ? "train" : "heldout", e->n / CORPUS_FPS, e->quality.low_min,
-               e->quality.skate_p90);
+        printf("%-16.40s %-14.14s %-10s %8.2f %8.3f %8.3f ", e->name, e->category,
+               corpus_split_word(e->split), e->n / CORPUS_FPS, e->quality.low_min, e->quality.skate_p90);
         for (int k = 0; k < e->nphases; k++) {
             const phase *p = &e->phases[k];
             if (p->kind != PHASE_STANDING)

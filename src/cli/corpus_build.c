@@ -17,7 +17,7 @@
 /* A file that clips come from. */
 typedef struct {
     const char *path;
-    const char *category, *description; /* of the manifest; NULL, "" without one */
+    const char *category, *description, *left_out; /* of the manifest; NULL, "", "" without one */
 } source;
 
 /* What became of one piece of a source: an item, or the reason why not. */
@@ -41,6 +41,7 @@ typedef struct {
     int skip; /* frames of a source that are left out at its start */
     arena memory;
     manifest list;
+    suite heldout, validation; /* empty unless given */
     int nsources;
     source *sources;
     harvest *harvests; /* parallel to sources */
@@ -116,14 +117,15 @@ static hrc_status add_folder(build *b, const char *folder, const char *endings, 
         for (int i = 0; i < b->list.n; i++) {
             const manifest_row *row = &b->list.rows[i];
             b->sources[b->nsources++] =
-                (source){joined(b, folder, row->id, ending), row->category, row->description};
+                (source){joined(b, folder, row->id, ending), row->category, row->description,
+                         arg_given(b->a, "all") ? "" : row->left_out};
         }
         return HRC_OK;
     }
     TRY(list_folder(b, folder, endings, &names, &n, err));
     TRY(grow_sources(b, n, err));
     for (int i = 0; i < n; i++)
-        b->sources[b->nsources++] = (source){joined(b, folder, names[i], ""), NULL, ""};
+        b->sources[b->nsources++] = (source){joined(b, folder, names[i], ""), NULL, "", ""};
     return HRC_OK;
 }
 
@@ -135,10 +137,31 @@ static hrc_status add_sources(build *b, hrc_error *err)
     if (bvh_dir) TRY(add_folder(b, bvh_dir, ".bvh", err));
     if (csv_dir) TRY(add_folder(b, csv_dir, ".csv .npz .safetensors", err));
     TRY(grow_sources(b, a->n, err));
-    for (int i = 0; i < a->n; i++) b->sources[b->nsources++] = (source){a->operands[i], NULL, ""};
+    for (int i = 0; i < a->n; i++) b->sources[b->nsources++] = (source){a->operands[i], NULL, "", ""};
     for (int i = 0; i < b->nsources; i++)
         if (!b->sources[i].path) return fail(err, HRC_ENOMEM, "out of memory for the names of the files");
     return HRC_OK;
+}
+
+/* ---- Which clips are kept from training ---- */
+
+static hrc_status load_suites(build *b, hrc_error *err)
+{
+    const char *heldout = arg(b->a, "heldout"), *validation = arg(b->a, "validation");
+    if (heldout && strcmp(heldout, "quota") != 0) TRY(suite_load(&b->heldout, heldout, err));
+    return validation ? suite_load(&b->validation, validation, err) : HRC_OK;
+}
+
+/* Whether the suite names the clip, or a double of it under another name. */
+static bool names_clip(const suite *s, const char *clip_name)
+{
+    char mine[SPLIT_KEY], theirs[SPLIT_KEY];
+    split_key(mine, clip_name);
+    for (int i = 0; i < s->n; i++) {
+        split_key(theirs, s->sequences[i].clip);
+        if (strcmp(mine, theirs) == 0) return true;
+    }
+    return false;
 }
 
 /* ---- One file ---- */
@@ -182,7 +205,9 @@ static hrc_status admit_piece(const build *b, const source *s, const clip *whole
     TRY(clip_cut(&piece, whole, first, last, &out->why));
     piece.name = out->name;
     hrc_status status = b->fix ? fix_clip(&piece, &b->steps, &out->why) : HRC_OK;
-    if (status >= 0) status = corpus_admit(&out->item, &piece, s->description, keypoint_error, &out->why);
+    const corpus_note note = {s->description, keypoint_error,
+                              names_clip(&b->heldout, out->name) || names_clip(&b->validation, out->name)};
+    if (status >= 0) status = corpus_admit(&out->item, &piece, &note, &out->why);
     clip_free(&piece);
     return status;
 }
@@ -208,13 +233,18 @@ static hrc_status cut_up(const build *b, const source *s, const clip *whole, dou
     return HRC_OK;
 }
 
+static const char *file_name(const source *s)
+{
+    const char *slash = strrchr(s->path, '/');
+    return slash ? slash + 1 : s->path;
+}
+
 /* A file that cannot be read leaves one outcome: why. */
 static void blame(harvest *h, const source *s, const hrc_error *why)
 {
     if (!h->outcomes) h->outcomes = calloc(1, sizeof *h->outcomes);
     if (!h->outcomes) abort();
-    const char *slash = strrchr(s->path, '/');
-    snprintf(h->outcomes[0].name, sizeof h->outcomes[0].name, "%s", slash ? slash + 1 : s->path);
+    snprintf(h->outcomes[0].name, sizeof h->outcomes[0].name, "%s", file_name(s));
     h->outcomes[0].why = *why;
     h->n = 1;
 }
@@ -227,7 +257,8 @@ static void reap(void *ctx, int item, int worker)
     hrc_error err;
     double keypoint_error;
     if (cli_interrupted()) return;
-    hrc_status status = load_source(b, s, &whole, &keypoint_error, &err);
+    hrc_status status = *s->left_out ? fail(&err, HRC_EINVAL, "%s: %s", file_name(s), s->left_out)
+                                     : load_source(b, s, &whole, &keypoint_error, &err);
     if (status >= 0) {
         status = label(b, s, &whole, &err);
         if (status >= 0) status = cut_up(b, s, &whole, keypoint_error, &b->harvests[item], &err);
@@ -267,30 +298,18 @@ static hrc_status bind(build *b, sheaf *all, hrc_error *err)
     return HRC_OK;
 }
 
-/* Every clip that a suite names, and its doubles under other names. */
-static hrc_status hold_out_suite(sheaf *all, const char *name, hrc_error *err)
-{
-    suite s;
-    TRY(suite_load(&s, name, err));
-    for (int i = 0; i < all->nitems; i++)
-        for (int k = 0; k < s.n; k++) {
-            char mine[SPLIT_KEY], theirs[SPLIT_KEY];
-            split_key(mine, all->items[i].entry.name);
-            split_key(theirs, s.sequences[k].clip);
-            if (strcmp(mine, theirs) == 0) all->items[i].entry.split = CORPUS_HELDOUT;
-        }
-    suite_free(&s);
-    return HRC_OK;
-}
-
 static hrc_status hold_out(build *b, sheaf *all, hrc_error *err)
 {
     const char *name = arg(b->a, "heldout");
-    if (name && strcmp(name, "quota") != 0) return hold_out_suite(all, name, err);
     corpus_entry **entries = ARENA_NEW(&b->memory, corpus_entry *, all->nitems);
     if (!entries) return fail(err, HRC_ENOMEM, "out of memory for %d clips", all->nitems);
     for (int i = 0; i < all->nitems; i++) entries[i] = &all->items[i].entry;
-    return name ? split_choose(entries, all->nitems, b->a->seed, err) : HRC_OK;
+    if (name && !strcmp(name, "quota")) TRY(split_choose(entries, all->nitems, b->a->seed, err));
+    for (int i = 0; i < all->nitems; i++) {
+        if (names_clip(&b->validation, entries[i]->name)) entries[i]->split = CORPUS_VALIDATION;
+        if (names_clip(&b->heldout, entries[i]->name)) entries[i]->split = CORPUS_HELDOUT;
+    }
+    return HRC_OK;
 }
 
 static int report(const build *b, const sheaf *all, const char *path)
@@ -299,7 +318,7 @@ static int report(const build *b, const sheaf *all, const char *path)
     for (int i = 0; i < all->nitems; i++) {
         double own = all->items[i].entry.n / CORPUS_FPS;
         seconds += own;
-        if (all->items[i].entry.split == CORPUS_HELDOUT) heldout += own;
+        if (all->items[i].entry.split != CORPUS_TRAIN) heldout += own;
     }
     for (int i = 0; i < all->nleft_out; i++) cli_note(b->a, "left out: %s", all->left_out[i].reason);
     cli_note(b->a, "%s: %d clip%s, %.1f min (%.1f min held out); %d left out", path, all->nitems,
@@ -332,6 +351,8 @@ static void build_free(build *b)
         free(b->harvests[i].outcomes);
     }
     manifest_free(&b->list);
+    suite_free(&b->heldout);
+    suite_free(&b->validation);
     arena_free(&b->memory);
 }
 
@@ -339,7 +360,7 @@ static int run_all(build *b, const char *path)
 {
     hrc_error err;
     pool *threads;
-    if (add_sources(b, &err) < 0) return cli_fail(&err);
+    if (load_suites(b, &err) < 0 || add_sources(b, &err) < 0) return cli_fail(&err);
     b->harvests = ARENA_NEW(&b->memory, harvest, b->nsources);
     if (!b->harvests) abort();
     if (pool_create(&threads, b->a->threads, &err) < 0) return cli_fail(&err);
@@ -374,13 +395,15 @@ static const option OPTIONS[] = {
     {"bvh-dir", "DIR", NULL, "folder of human motion (.bvh), which is retargeted"},
     {"csv-dir", "DIR", NULL, "folder of motions of the robot (.csv, .npz, .safetensors)"},
     {"manifest", "FILE", NULL,
-     "CSV with id, category, description: which files of the folder, and what they are"},
+     "CSV with id, category, description, left_out: which files of the folder, and what they are"},
+    {"all", NULL, NULL, "also what the manifest leaves out"},
     {"category", "TEXT", NULL, "category of what has none"},
     {"source", "TEXT", NULL, "label: where the motions come from"},
     {"licence", "TEXT", NULL, "label: under which terms"},
     {"acknowledgement", "TEXT", NULL, "text that the file carries for its authors"},
     {"heldout", "SUITE", NULL,
      "keep the clips of this suite from training; quota: choose as docs/corpus.md says"},
+    {"validation", "SUITE", NULL, "and those of this one, by which choices are made"},
     {"fix", NULL, NULL, "repair every clip as `motion fix` does"},
     {"lift", NULL, NULL, "of that repair only the last step: raise what is under the floor"},
     {"skip-start", "N", "0", "drop the first N frames of every file (LAFAN1-G1: 100, a T-pose)"},

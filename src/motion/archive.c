@@ -9,6 +9,7 @@
 struct archive {
     zip_t *zip;
     const char *path;
+    size_t size; /* bytes of all */
 };
 
 hrc_status archive_open(archive **out, const char *path, file_view bytes, hrc_error *err)
@@ -29,6 +30,7 @@ hrc_status archive_open(archive **out, const char *path, file_view bytes, hrc_er
     }
     zip_error_fini(&why);
     a->path = path;
+    a->size = bytes.size;
     *out = a;
     return HRC_OK;
 }
@@ -72,7 +74,10 @@ hrc_status archive_read(const archive *a, arena *memory, const char *member, siz
     if (info.size > limit)
         return fail(err, HRC_EFORMAT, "%s: member \"%s\" declares %llu bytes, expected at most %zu", a->path,
                     member, (unsigned long long)info.size, limit);
-    if (info.size / DEFLATE_MAX > info.comp_size)
+    if (info.comp_size > a->size)
+        return fail(err, HRC_EFORMAT, "%s: member \"%s\" declares %llu bytes, but the file has %zu", a->path,
+                    member, (unsigned long long)info.comp_size, a->size);
+    if (info.size / (info.comp_method == ZIP_CM_STORE ? 1 : DEFLATE_MAX) > info.comp_size)
         return fail(err, HRC_EFORMAT,
                     "%s: member \"%s\" declares %llu bytes, more than its %llu compressed ones can hold",
                     a->path, member, (unsigned long long)info.size, (unsigned long long)info.comp_size);

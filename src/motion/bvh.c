@@ -109,6 +109,7 @@ static hrc_status need_name(text *t, arena *memory, const char **out)
     char *name = arena_alloc(memory, n + 1, 1);
     if (!name) return fail(t->err, HRC_ENOMEM, "%s: out of memory", t->path);
     memcpy(name, start, n);
+    status_tame(name, false);
     *out = name;
     return HRC_OK;
 }
@@ -240,6 +241,7 @@ hrc_status bvh_parse(bvh *b, const char *path, file_view bytes, const bvh_option
     if (!(b->unit > 0 && b->unit <= 1e3))
         return fail(err, HRC_EINVAL, "%s: unit of %g m asked for, expected above 0 and at most 1000", path,
                     b->unit);
+    bytes = file_text(bytes);
     text t = {.path = path, .at = bytes.data, .end = bytes.data + bytes.size, .line = 1, .err = err};
     hrc_status status = parse_all(&t, b);
     if (status < 0) bvh_free(b);

@@ -2,10 +2,18 @@
 #include "motion/corpus.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "motion/corpus_codes.h"
+#include "motion/pack.h"
+
+const char *corpus_split_word(corpus_split split)
+{
+    static const char *const WORDS[CORPUS_SPLITS] = {"train", "heldout", "validation"};
+    return WORDS[split];
+}
 
 /* ---- The table of clips: JSON in the metadata ---- */
 
@@ -23,6 +31,9 @@ static hrc_status need_text(const char **out, json_t *object, const char *key, c
     if (!json_is_string(value))
         return fail(err, HRC_EFORMAT, "%s: metadata %s: entry %d: \"%s\" is not a text", at->file->path,
                     at->key, at->index, key);
+    if (!status_is_tame(json_string_value(value)))
+        return fail(err, HRC_EFORMAT, "%s: metadata %s: entry %d: \"%s\" holds control bytes", at->file->path,
+                    at->key, at->index, key);
     *out = arena_strdup(&at->file->memory, json_string_value(value));
     return *out ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", at->file->path);
 }
@@ -36,6 +47,14 @@ static hrc_status need_int(int *out, json_t *value, int lo, int hi, const char *
                     at->file->path, at->key, at->index, what, lo, hi);
     *out = (int)x;
     return HRC_OK;
+}
+
+/* What an entry does not say itself, the file says for all. */
+static hrc_status need_text_of_all(const char **out, json_t *object, const char *key, const place *at,
+                                   hrc_error *err)
+{
+    *out = json_object_get(object, key) ? NULL : tensorfile_meta(at->file, key);
+    return *out ? HRC_OK : need_text(out, object, key, at, err);
 }
 
 /* ["down", "supine", first, last] */
@@ -95,19 +114,28 @@ static hrc_status read_quality(corpus_quality *q, json_t *object, const place *a
                 at->key, at->index, verdict);
 }
 
+static hrc_status read_split(corpus_split *out, json_t *object, const place *at, hrc_error *err)
+{
+    const char *word;
+    TRY(need_text(&word, object, "split", at, err));
+    for (int i = 0; i < CORPUS_SPLITS; i++)
+        if (strcmp(word, corpus_split_word((corpus_split)i)) == 0) {
+            *out = (corpus_split)i;
+            return HRC_OK;
+        }
+    return fail(err, HRC_EFORMAT,
+                "%s: metadata %s: entry %d: split \"%.40s\", expected train, heldout or validation",
+                at->file->path, at->key, at->index, word);
+}
+
 static hrc_status read_entry(corpus_entry *e, json_t *object, const place *at, hrc_error *err)
 {
-    const char *split;
     TRY(need_text(&e->name, object, "name", at, err));
     TRY(need_text(&e->category, object, "category", at, err));
     TRY(need_text(&e->description, object, "description", at, err));
-    TRY(need_text(&e->source, object, "source", at, err));
-    TRY(need_text(&e->licence, object, "licence", at, err));
-    TRY(need_text(&split, object, "split", at, err));
-    if (strcmp(split, "train") != 0 && strcmp(split, "heldout") != 0)
-        return fail(err, HRC_EFORMAT, "%s: metadata %s: entry %d: split \"%.40s\", expected train or heldout",
-                    at->file->path, at->key, at->index, split);
-    e->split = strcmp(split, "train") == 0 ? CORPUS_TRAIN : CORPUS_HELDOUT;
+    TRY(need_text_of_all(&e->source, object, "source", at, err));
+    TRY(need_text_of_all(&e->licence, object, "licence", at, err));
+    TRY(read_split(&e->split, object, at, err));
     TRY(need_int(&e->n, json_object_get(object, "frames"), 1, CLIP_MAX_FRAMES, "frames", at, err));
     TRY(read_phases(e, json_object_get(object, "phases"), at, err));
     return read_quality(&e->quality, json_object_get(object, "quality"), at, err);
@@ -161,19 +189,13 @@ static hrc_status read_left_out(corpus *c, json_t *rows, hrc_error *err)
 
 static hrc_status read_travel(corpus *c, hrc_error *err)
 {
-    const tensor *first, *origin, *step;
-    TRY(tensorfile_need(&c->file, "first", DT_I32, 1, (int64_t[]){c->nclips}, &first, err));
+    const tensor *origin, *step;
     TRY(tensorfile_need(&c->file, "origin", DT_F64, 2, (int64_t[]){c->nclips, 3}, &origin, err));
     TRY(tensorfile_need(&c->file, "step", DT_F64, 2, (int64_t[]){c->nclips, 3}, &step, err));
     for (int i = 0; i < c->nclips; i++) {
         corpus_entry *e = &c->clips[i];
-        int32_t begin;
-        memcpy(&begin, (const int32_t *)first->data + i, sizeof begin);
         memcpy(e->origin, (const double *)origin->data + 3 * i, sizeof e->origin);
         memcpy(e->step, (const double *)step->data + 3 * i, sizeof e->step);
-        if (begin != e->first)
-            return fail(err, HRC_EFORMAT, "%s: clip \"%.80s\" begins at frame %d, expected %d", c->file.path,
-                        e->name, (int)begin, e->first);
         for (int k = 0; k < 3; k++)
             if (!isfinite(e->origin[k]) || !(e->step[k] > 0 && e->step[k] < 1))
                 return fail(err, HRC_EFORMAT, "%s: clip \"%.80s\": origin %g or step %g makes no sense",
@@ -182,14 +204,77 @@ static hrc_status read_travel(corpus *c, hrc_error *err)
     return HRC_OK;
 }
 
+/* The codes themselves, in a file from before blocks. */
+static hrc_status read_plain(corpus *c, hrc_error *err)
+{
+    const tensor *first, *frames;
+    TRY(tensorfile_need(&c->file, "first", DT_I32, 1, (int64_t[]){c->nclips}, &first, err));
+    TRY(tensorfile_need(&c->file, "frames", DT_I16, 2, (int64_t[]){c->nframes, HRC_NQ}, &frames, err));
+    c->frames = frames->data;
+    for (int i = 0; i < c->nclips; i++) {
+        corpus_entry *e = &c->clips[i];
+        int32_t begin;
+        memcpy(&begin, (const int32_t *)first->data + i, sizeof begin);
+        memset(e->grain, 1, sizeof e->grain);
+        if (begin != e->first)
+            return fail(err, HRC_EFORMAT, "%s: clip \"%.80s\" begins at frame %d, expected %d", c->file.path,
+                        e->name, (int)begin, e->first);
+    }
+    return HRC_OK;
+}
+
+static hrc_status read_figures(corpus *c, hrc_error *err)
+{
+    const tensor *figures;
+    TRY(tensorfile_need(&c->file, "quality", DT_F64, 2, (int64_t[]){c->nclips, CORPUS_FIGURE_COUNT}, &figures,
+                        err));
+    for (int i = 0; i < c->nclips; i++) {
+        double row[CORPUS_FIGURE_COUNT], *next = row;
+        memcpy(row, (const double *)figures->data + (size_t)i * CORPUS_FIGURE_COUNT, sizeof row);
+        corpus_quality *q = &c->clips[i].quality;
+#define TAKE_FIGURE(member, from, key) q->member = *next++;
+        CORPUS_FIGURES(TAKE_FIGURE)
+#undef TAKE_FIGURE
+        q->keypoint_error = *next;
+    }
+    return HRC_OK;
+}
+
+static hrc_status read_blocks(corpus *c, hrc_error *err)
+{
+    const tensor *packed, *size, *grain;
+    TRY(read_figures(c, err));
+    TRY(tensorfile_need(&c->file, "packed", DT_U8, 1, (int64_t[]){-1}, &packed, err));
+    TRY(tensorfile_need(&c->file, "size", DT_I32, 1, (int64_t[]){c->nclips}, &size, err));
+    TRY(tensorfile_need(&c->file, "grain", DT_U8, 2, (int64_t[]){c->nclips, HRC_NQ}, &grain, err));
+    const uint8_t *at = packed->data, *end = at + packed->count;
+    for (int i = 0; i < c->nclips; i++) {
+        corpus_entry *e = &c->clips[i];
+        int32_t bytes;
+        memcpy(&bytes, (const int32_t *)size->data + i, sizeof bytes);
+        memcpy(e->grain, (const uint8_t *)grain->data + (size_t)i * HRC_NQ, sizeof e->grain);
+        e->block = at, e->block_size = bytes;
+        for (int k = 0; k < HRC_NQ; k++)
+            if (e->grain[k] == 0)
+                return fail(err, HRC_EFORMAT, "%s: clip \"%.80s\": the grain of number %d is 0", c->file.path,
+                            e->name, k);
+        if (bytes < 1 || bytes > end - at || !pack_holds(at, bytes, e->n))
+            return fail(err, HRC_EFORMAT, "%s: clip \"%.80s\": a block of %d bytes does not hold %d frames",
+                        c->file.path, e->name, (int)bytes, e->n);
+        at += bytes;
+    }
+    return at == end ? HRC_OK
+                     : fail(err, HRC_EFORMAT, "%s: %lld bytes follow the block of the last clip",
+                            c->file.path, (long long)(end - at));
+}
+
 static hrc_status read_tensors(corpus *c, hrc_error *err)
 {
-    const tensor *frames, *lo, *hi;
+    const tensor *lo, *hi;
     TRY(read_travel(c, err));
-    TRY(tensorfile_need(&c->file, "frames", DT_I16, 2, (int64_t[]){c->nframes, HRC_NQ}, &frames, err));
+    TRY(tensorfile_find(&c->file, "frames") ? read_plain(c, err) : read_blocks(c, err));
     TRY(tensorfile_need(&c->file, "joint_lo", DT_F64, 1, (int64_t[]){HRC_JOINTS}, &lo, err));
     TRY(tensorfile_need(&c->file, "joint_hi", DT_F64, 1, (int64_t[]){HRC_JOINTS}, &hi, err));
-    c->frames = frames->data;
     double *range = ARENA_NEW(&c->file.memory, double, 2 * HRC_JOINTS);
     if (!range) return fail(err, HRC_ENOMEM, "%s: out of memory", c->file.path);
     memcpy(range, lo->data, HRC_JOINTS * sizeof(double));
@@ -273,6 +358,40 @@ double corpus_seconds(const corpus *c)
 
 /* ---- Frames ---- */
 
+/* units (e->n, HRC_NQ) */
+static hrc_status read_units(const corpus *c, const corpus_entry *e, uint16_t *units, hrc_error *err)
+{
+    hrc_error why;
+    if (!c->frames) {
+        const hrc_status status = unpack_codes(units, e->n, e->block, e->block_size, &why);
+        return status < 0 ? fail(err, status, "%s: clip \"%.80s\": %s", c->file.path, e->name, why.text)
+                          : HRC_OK;
+    }
+    const size_t count = (size_t)e->n * HRC_NQ;
+    memcpy(units, c->frames + (size_t)e->first * HRC_NQ, count * sizeof *units);
+    for (size_t i = 0; i < count; i++) units[i] ^= 0x8000; /* grain 1: unit = code + 32768 */
+    return HRC_OK;
+}
+
+static hrc_status decode_part(const corpus *c, const corpus_entry *e, int first, clip *out, hrc_error *err)
+{
+    uint16_t *units = calloc((size_t)e->n, HRC_NQ * sizeof *units);
+    hrc_status status = units ? read_units(c, e, units, err)
+                              : fail(err, HRC_ENOMEM, "%s: clip \"%.80s\": out of memory for %d frames",
+                                     c->file.path, e->name, e->n);
+    for (int k = 0; status >= 0 && k < out->n; k++)
+        corpus_decode(clip_frame(out, k), units + (size_t)(first + k) * HRC_NQ, e, c->joint_lo, c->joint_hi);
+    free(units);
+    return status;
+}
+
+static hrc_status check_clip(const corpus *c, const corpus_entry *e, clip *made, hrc_error *err)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%.300s#%.80s", c->file.path, e->name);
+    return clip_check(made, name, err);
+}
+
 hrc_status corpus_clip_part(const corpus *c, int i, int first, int last, clip *out, hrc_error *err)
 {
     const corpus_entry *e = &c->clips[i];
@@ -282,16 +401,10 @@ hrc_status corpus_clip_part(const corpus *c, int i, int first, int last, clip *o
                     c->file.path, e->name, e->n - 1, first, last);
     TRY(clip_create(out, last - first + 1, CORPUS_FPS, e->name, err));
     hrc_status status = clip_label(out, e->category, e->source, e->licence, err);
-    if (status < 0) {
-        clip_free(out);
-        return status;
-    }
-    for (int k = 0; k < out->n; k++) {
-        int16_t codes[HRC_NQ];
-        memcpy(codes, c->frames + ((size_t)e->first + first + k) * HRC_NQ, sizeof codes);
-        corpus_decode(clip_frame(out, k), codes, e, c->joint_lo, c->joint_hi);
-    }
-    return HRC_OK;
+    if (status >= 0) status = decode_part(c, e, first, out, err);
+    if (status >= 0) status = check_clip(c, e, out, err);
+    if (status < 0) clip_free(out);
+    return status;
 }
 
 hrc_status corpus_clip(const corpus *c, int i, clip *out, hrc_error *err)

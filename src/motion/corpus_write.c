@@ -1,10 +1,12 @@
 /* Making a corpus. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "motion/corpus_codes.h"
+#include "motion/pack.h"
 
 #define SHORTEST_SECONDS 0.5
 #define LONGEST_TRAVEL 65.0 /* m; 65534 steps of less than a millimetre */
@@ -61,21 +63,34 @@ static void joint_ranges(double lo[HRC_JOINTS], double hi[HRC_JOINTS])
     for (int j = 0; j < HRC_JOINTS; j++) lo[j] = G1_JOINT[j].lo, hi[j] = G1_JOINT[j].hi;
 }
 
-static hrc_status encode_clip(corpus_item *item, hrc_error *err)
+/* The motion becomes what its codes decode to, whatever the grain: so figures that were measured on it do not
+ * depend on whether a suite names the clip. */
+static void encode_frames(corpus_item *item, uint16_t *codes, const double *lo, const double *hi)
 {
     clip *c = &item->motion;
-    double lo[HRC_JOINTS], hi[HRC_JOINTS];
-    TRY(span_travel(&item->entry, c, err));
-    align_quaternions(c);
-    item->codes = ARENA_NEW(&item->memory, int16_t, (size_t)c->n * HRC_NQ);
-    if (!item->codes) return fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
-    joint_ranges(lo, hi);
+    memset(item->entry.grain, 1, sizeof item->entry.grain);
     for (int i = 0; i < c->n; i++) {
-        int16_t *codes = item->codes + (size_t)i * HRC_NQ;
-        corpus_encode(codes, clip_frame(c, i), &item->entry, lo, hi);
-        corpus_decode(clip_frame(c, i), codes, &item->entry, lo, hi);
+        corpus_encode(codes + (size_t)i * HRC_NQ, clip_frame(c, i), &item->entry, lo, hi);
+        corpus_decode(clip_frame(c, i), codes + (size_t)i * HRC_NQ, &item->entry, lo, hi);
     }
-    return HRC_OK;
+}
+
+static hrc_status encode_clip(corpus_item *item, bool exact, hrc_error *err)
+{
+    clip *c = &item->motion;
+    corpus_entry *e = &item->entry;
+    double lo[HRC_JOINTS], hi[HRC_JOINTS];
+    TRY(span_travel(e, c, err));
+    align_quaternions(c);
+    uint16_t *units = calloc((size_t)c->n, HRC_NQ * sizeof *units);
+    if (!units) return fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
+    joint_ranges(lo, hi);
+    encode_frames(item, units, lo, hi);
+    corpus_choose_grain(e, lo, hi, exact);
+    for (int i = 0; i < c->n * HRC_NQ; i++) units[i] /= e->grain[i % HRC_NQ];
+    hrc_status status = pack_codes(&item->memory, units, c->n, &e->block, &e->block_size, err);
+    free(units);
+    return status;
 }
 
 static hrc_status measure(corpus_item *item, double keypoint_error, hrc_error *err)
@@ -106,8 +121,7 @@ static hrc_status fill_entry(corpus_item *item, const char *description, hrc_err
     return HRC_OK;
 }
 
-hrc_status corpus_admit(corpus_item *out, const clip *c, const char *description, double keypoint_error,
-                        hrc_error *err)
+hrc_status corpus_admit(corpus_item *out, const clip *c, const corpus_note *note, hrc_error *err)
 {
     *out = (corpus_item){0};
     if (c->n / c->fps < SHORTEST_SECONDS)
@@ -115,9 +129,9 @@ hrc_status corpus_admit(corpus_item *out, const clip *c, const char *description
                     SHORTEST_SECONDS);
     TRY(check_limits(c, err));
     hrc_status status = clip_resample(&out->motion, c, CORPUS_FPS, err);
-    if (status >= 0) status = fill_entry(out, description, err);
-    if (status >= 0) status = encode_clip(out, err);
-    if (status >= 0) status = measure(out, keypoint_error, err);
+    if (status >= 0) status = fill_entry(out, note->description, err);
+    if (status >= 0) status = encode_clip(out, note->exact, err);
+    if (status >= 0) status = measure(out, note->keypoint_error, err);
     if (status < 0) corpus_item_free(out);
     return status;
 }
@@ -131,34 +145,48 @@ void corpus_item_free(corpus_item *item)
 
 /* ---- The file ---- */
 
-static json_t *entry_json(const corpus_entry *e)
+/* What all items say, or NULL. */
+static const char *source_of_all(const corpus_item *items, int n)
 {
-    const corpus_quality *q = &e->quality;
-    json_t *figures = json_object(), *phases = json_array();
-#define FIGURE_JSON(member, from, key) json_object_set_new(figures, key, json_number(q->member));
-    CORPUS_FIGURES(FIGURE_JSON)
-#undef FIGURE_JSON
-    json_object_set_new(figures, "keypoint_error_m", json_number(q->keypoint_error));
-    json_object_set_new(figures, "verdict", json_string(quality_word(q->verdict)));
+    for (int i = 1; i < n; i++)
+        if (strcmp(items[i].entry.source, items[0].entry.source) != 0) return NULL;
+    return items[0].entry.source;
+}
+
+static const char *licence_of_all(const corpus_item *items, int n)
+{
+    for (int i = 1; i < n; i++)
+        if (strcmp(items[i].entry.licence, items[0].entry.licence) != 0) return NULL;
+    return items[0].entry.licence;
+}
+
+/* source, licence: what is said for all, or NULL */
+static json_t *entry_json(const corpus_entry *e, const char *source, const char *licence)
+{
+    json_t *phases = json_array();
     for (int i = 0; i < e->nphases; i++) {
         const phase *p = &e->phases[i];
         json_array_append_new(
             phases, json_pack("[s,s,i,i]", phase_word(p->kind), posture_word(p->posture), p->first, p->last));
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o}", "name", e->name, "category",
-                     e->category, "description", e->description, "source", e->source, "licence", e->licence,
-                     "split", e->split == CORPUS_TRAIN ? "train" : "heldout", "frames", e->n, "phases",
-                     phases, "quality", figures);
+    json_t *entry =
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:o, s:{s:s}}", "name", e->name, "category", e->category,
+                  "description", e->description, "split", corpus_split_word(e->split), "frames", e->n,
+                  "phases", phases, "quality", "verdict", quality_word(e->quality.verdict));
+    if (!source) json_object_set_new(entry, "source", json_string(e->source));
+    if (!licence) json_object_set_new(entry, "licence", json_string(e->licence));
+    return entry;
 }
 
 /* NULL when out of memory or a text is not UTF-8; the caller frees it. */
 static char *clips_text(const corpus_item *items, int n)
 {
+    const char *source = source_of_all(items, n), *licence = licence_of_all(items, n);
     json_t *rows = json_array();
     bool complete = true;
     for (int i = 0; i < n; i++)
-        if (json_array_append_new(rows, entry_json(&items[i].entry)) < 0) complete = false;
-    char *text = complete ? json_dumps(rows, JSON_COMPACT | JSON_REAL_PRECISION(FIGURE_DIGITS)) : NULL;
+        if (json_array_append_new(rows, entry_json(&items[i].entry, source, licence)) < 0) complete = false;
+    char *text = complete ? json_dumps(rows, JSON_COMPACT) : NULL;
     json_decref(rows);
     return text;
 }
@@ -179,32 +207,50 @@ static char *left_out_text(const corpus_left_out *left_out, int n)
 /* Everything that goes into the tensors. */
 typedef struct {
     arena memory;
-    int64_t nframes;
-    int16_t *frames;
-    int32_t *first;
-    double *origin, *step;
+    int64_t bytes;
+    uint8_t *packed, *grain;
+    int32_t *size;
+    double *origin, *step, *quality;
     double lo[HRC_JOINTS], hi[HRC_JOINTS];
 } columns;
 
+static double rounded(double x)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.*g", FIGURE_DIGITS, x);
+    return strtod(digits, NULL);
+}
+
+static void fill_figures(double *row, const corpus_quality *q)
+{
+#define PUT_FIGURE(member, from, key) *row++ = rounded(q->member);
+    CORPUS_FIGURES(PUT_FIGURE)
+#undef PUT_FIGURE
+    *row = rounded(q->keypoint_error);
+}
+
 static hrc_status fill_columns(columns *t, const char *path, const corpus_item *items, int n, hrc_error *err)
 {
-    for (int i = 0; i < n; i++) t->nframes += items[i].entry.n;
-    if (t->nframes > INT32_MAX) return fail(err, HRC_EINVAL, "%s: more than %d frames", path, INT32_MAX);
-    t->frames = ARENA_NEW(&t->memory, int16_t, (size_t)t->nframes * HRC_NQ);
-    t->first = ARENA_NEW(&t->memory, int32_t, n);
+    for (int i = 0; i < n; i++) t->bytes += items[i].entry.block_size;
+    t->packed = ARENA_NEW(&t->memory, uint8_t, t->bytes);
+    t->grain = ARENA_NEW(&t->memory, uint8_t, (size_t)n * HRC_NQ);
+    t->size = ARENA_NEW(&t->memory, int32_t, n);
     t->origin = ARENA_NEW(&t->memory, double, 3 * (size_t)n);
     t->step = ARENA_NEW(&t->memory, double, 3 * (size_t)n);
-    if (!t->frames || !t->first || !t->origin || !t->step)
-        return fail(err, HRC_ENOMEM, "%s: out of memory for %lld frames", path, (long long)t->nframes);
+    t->quality = ARENA_NEW(&t->memory, double, CORPUS_FIGURE_COUNT *(size_t)n);
+    if (!t->packed || !t->grain || !t->size || !t->origin || !t->step || !t->quality)
+        return fail(err, HRC_ENOMEM, "%s: out of memory for %lld bytes", path, (long long)t->bytes);
     joint_ranges(t->lo, t->hi);
-    int32_t begin = 0;
+    uint8_t *at = t->packed;
     for (int i = 0; i < n; i++) {
         const corpus_entry *e = &items[i].entry;
-        t->first[i] = begin;
-        memcpy(t->frames + (size_t)begin * HRC_NQ, items[i].codes, (size_t)e->n * HRC_NQ * sizeof(int16_t));
+        memcpy(at, e->block, (size_t)e->block_size);
+        memcpy(t->grain + (size_t)i * HRC_NQ, e->grain, sizeof e->grain);
+        fill_figures(t->quality + (size_t)i * CORPUS_FIGURE_COUNT, &e->quality);
         memcpy(t->origin + 3 * i, e->origin, sizeof e->origin);
         memcpy(t->step + 3 * i, e->step, sizeof e->step);
-        begin += e->n;
+        t->size[i] = (int32_t)e->block_size; /* a clip has at most 10^6 frames of 72 bytes */
+        at += e->block_size;
     }
     return HRC_OK;
 }
@@ -216,10 +262,12 @@ static hrc_status write_file(const char *path, const columns *t, int n, const te
     const tensor tensors[] = {
         {"origin", DT_F64, 2, {n, 3}, 3 * (int64_t)n, t->origin},
         {"step", DT_F64, 2, {n, 3}, 3 * (int64_t)n, t->step},
+        {"quality", DT_F64, 2, {n, CORPUS_FIGURE_COUNT}, CORPUS_FIGURE_COUNT * (int64_t)n, t->quality},
         {"joint_lo", DT_F64, 1, {HRC_JOINTS}, HRC_JOINTS, t->lo},
         {"joint_hi", DT_F64, 1, {HRC_JOINTS}, HRC_JOINTS, t->hi},
-        {"first", DT_I32, 1, {n}, n, t->first},
-        {"frames", DT_I16, 2, {t->nframes, HRC_NQ}, t->nframes * HRC_NQ, t->frames},
+        {"size", DT_I32, 1, {n}, n, t->size},
+        {"grain", DT_U8, 2, {n, HRC_NQ}, (int64_t)n * HRC_NQ, t->grain},
+        {"packed", DT_U8, 1, {t->bytes}, t->bytes, t->packed},
     };
     return tensorfile_write(path, tensors, COUNT(tensors), meta, nmeta, err);
 }
@@ -242,7 +290,7 @@ hrc_status corpus_write(const char *path, const corpus_item *items, int n, const
     TRY(check_names(path, items, n, err));
     g1_joint_names(joints);
     hrc_status status = fill_columns(&t, path, items, n, err);
-    tensor_meta *all = ARENA_NEW(&t.memory, tensor_meta, nmeta + 5);
+    tensor_meta *all = ARENA_NEW(&t.memory, tensor_meta, nmeta + 7);
     if (status >= 0) {
         clips = clips_text(items, n);
         out = left_out_text(left_out, nleft_out);
@@ -251,13 +299,17 @@ hrc_status corpus_write(const char *path, const corpus_item *items, int n, const
                           "%s: cannot describe the clips (out of memory, or a text is not UTF-8)", path);
     }
     if (status >= 0) {
-        all[0] = (tensor_meta){"format", CORPUS_FORMAT};
-        all[1] = (tensor_meta){"fps", "50"};
-        for (int i = 0; i < nmeta; i++) all[2 + i] = meta[i];
-        all[2 + nmeta] = (tensor_meta){"joint_names", joints};
-        all[3 + nmeta] = (tensor_meta){"left_out", out};
-        all[4 + nmeta] = (tensor_meta){"clips", clips};
-        status = write_file(path, &t, n, all, nmeta + 5, err);
+        const char *source = source_of_all(items, n), *licence = licence_of_all(items, n);
+        int k = 0;
+        all[k++] = (tensor_meta){"format", CORPUS_FORMAT};
+        all[k++] = (tensor_meta){"fps", "50"};
+        for (int i = 0; i < nmeta; i++) all[k++] = meta[i];
+        if (source) all[k++] = (tensor_meta){"source", source};
+        if (licence) all[k++] = (tensor_meta){"licence", licence};
+        all[k++] = (tensor_meta){"joint_names", joints};
+        all[k++] = (tensor_meta){"left_out", out};
+        all[k++] = (tensor_meta){"clips", clips};
+        status = write_file(path, &t, n, all, k, err);
     }
     free(clips);
     free(out);

@@ -100,7 +100,6 @@ hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_opti
     while (bytes.size > 0 && isspace((unsigned char)bytes.data[bytes.size - 1])) bytes.size--;
     if (bytes.size == 0)
         return fail(err, HRC_EFORMAT, "%s: is empty, expected lines of %d numbers", path, HRC_NQ);
-    if (bytes.size >= 3 && memcmp(bytes.data, "\xef\xbb\xbf", 3) == 0) bytes.data += 3, bytes.size -= 3;
     size_t lines = 1;
     for (size_t i = 0; i < bytes.size; i++) lines += bytes.data[i] == '\n';
     size_t most = bytes.size / LINE_MIN + 1; /* lines of blanks must not cost memory */

@@ -35,22 +35,6 @@ void clip_hold(clip *c, double seconds)
             memcpy(clip_frame(c, i), clip_frame(c, i - i % period), HRC_NQ * sizeof *clip_frame(c, i));
 }
 
-void clip_reverse(clip *c)
-{
-    for (int i = 0; i < c->n / 2; i++)
-        for (int k = 0; k < HRC_NQ; k++) {
-            float *one = &clip_frame(c, i)[k], *other = &clip_frame(c, c->n - 1 - i)[k], kept = *one;
-            *one = *other, *other = kept;
-        }
-}
-
-void clip_delay(clip *c, double seconds)
-{
-    const int by = (int)fmin(floor(seconds * c->fps + 0.5), c->n);
-    for (int i = c->n - 1; i > 0; i--)
-        memcpy(clip_frame(c, i), clip_frame(c, i > by ? i - by : 0), HRC_NQ * sizeof *clip_frame(c, i));
-}
-
 /* ---- Padding. An end is described by its frame and by the way out of the clip: -1 before the first frame,
  * +1 after the last. ---- */
 

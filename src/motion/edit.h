@@ -12,12 +12,6 @@ void clip_mirror(clip *c);
  * frames, at least one). */
 void clip_hold(clip *c, double seconds);
 
-/* From its end to its beginning, in place. */
-void clip_reverse(clip *c);
-
-/* So much later, in place: the first frame waits, and what was last in as many seconds is lost. */
-void clip_delay(clip *c, double seconds);
-
 /* A clip of its own that stands still for `still` seconds, blends in `blend` seconds into `in`, and likewise
  * at its end. The robot stands in its default pose, at the place and heading of the clip's end; what speed
  * the root has over the floor is lost evenly during the blend. An end at which the robot is not on its feet

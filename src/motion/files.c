@@ -24,18 +24,13 @@ static bool has_control_bytes(file_view bytes)
     return false;
 }
 
-hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
-                      clip_decisions *why, hrc_error *err)
+static hrc_status parse_any(clip *c, const char *path, file_view bytes, const clip_options *options,
+                            clip_decisions *why, hrc_error *err)
 {
-    clip_options none = {0};
-    clip_decisions unwanted;
-    if (!options) options = &none;
-    if (!why) why = &unwanted;
-    *why = (clip_decisions){0};
-    *c = (clip){0};
     if (options->fps < 0)
         return fail(err, HRC_EINVAL, "%s: frame rate %g asked for, expected a positive one", path,
                     options->fps);
+    bytes = file_text(bytes);
     if (bytes.size > 8 && bytes.data[8] == '{') return clipfile_parse(c, path, bytes, options, why, err);
     if (BEGINS(bytes, "PK")) return npz_parse(c, path, bytes, options, why, err);
     if (BEGINS(bytes, "HIERARCHY"))
@@ -50,6 +45,20 @@ hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_opt
                     "%s: is none of a CSV of 36 columns, an NPZ and a safetensors clip, by its first bytes",
                     path);
     return csv_parse(c, path, bytes, options, why, err);
+}
+
+hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                      clip_decisions *why, hrc_error *err)
+{
+    const clip_options none = {0};
+    clip_decisions unwanted;
+    if (!why) why = &unwanted;
+    *why = (clip_decisions){0};
+    *c = (clip){0};
+    hrc_status status = parse_any(c, path, bytes, options ? options : &none, why, err);
+    char *const texts[] = {why->format, why->fps, why->joints, why->quat}; /* which may quote the file */
+    for (int i = 0; i < COUNT(texts); i++) status_tame(texts[i], false);
+    return status;
 }
 
 /* FILE#NAME: the clip of that name in a corpus. */

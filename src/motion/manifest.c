@@ -1,6 +1,7 @@
 #include "motion/manifest.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS_MAX 64
@@ -45,7 +46,7 @@ static hrc_status parse_text(manifest *m, const char *path, char *text, hrc_erro
     char *field[COLUMNS_MAX];
     int width = split_line(&text, field), line = 1, n;
     int id = column(field, width, "id"), category = column(field, width, "category"),
-        description = column(field, width, "description");
+        description = column(field, width, "description"), left_out = column(field, width, "left_out");
     if (id < 0 || category < 0)
         return fail(err, HRC_EFORMAT, "%s:1: no column \"%s\", expected a header with id and category", path,
                     id < 0 ? "id" : "category");
@@ -56,29 +57,53 @@ static hrc_status parse_text(manifest *m, const char *path, char *text, hrc_erro
             return fail(err, HRC_EFORMAT, "%s:%d: %d fields%s, expected %d as in the header", path, line,
                         n < 0 ? 0 : n, n < 0 ? " (a quote that stays open)" : "", width);
         if (!*field[id]) return fail(err, HRC_EFORMAT, "%s:%d: the id is empty", path, line);
-        for (int i = 0; i < m->n; i++)
-            if (strcmp(m->rows[i].id, field[id]) == 0)
-                return fail(err, HRC_EFORMAT, "%s:%d: the id \"%.80s\" was there already", path, line,
-                            field[id]);
         m->rows[m->n++] =
-            (manifest_row){field[id], field[category], description < 0 ? "" : field[description]};
+            (manifest_row){field[id], field[category], description < 0 ? "" : field[description],
+                           left_out < 0 ? "" : field[left_out], line};
     }
     return m->n ? HRC_OK : fail(err, HRC_EFORMAT, "%s: has a header but no rows", path);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const manifest_row *const *x = a, *const *y = b;
+    const int order = strcmp((*x)->id, (*y)->id);
+    return order ? order : (*x)->line - (*y)->line;
+}
+
+/* The first id that was there already, if any. */
+static hrc_status check_ids(manifest *m, const char *path, hrc_error *err)
+{
+    const manifest_row **sorted = ARENA_NEW(&m->memory, const manifest_row *, m->n), *twice = NULL;
+    if (!sorted) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    for (int i = 0; i < m->n; i++) sorted[i] = &m->rows[i];
+    qsort(sorted, (size_t)m->n, sizeof *sorted, by_id);
+    for (int i = 1; i < m->n; i++)
+        if (!strcmp(sorted[i]->id, sorted[i - 1]->id) && (!twice || sorted[i]->line < twice->line))
+            twice = sorted[i];
+    if (!twice) return HRC_OK;
+    return fail(err, HRC_EFORMAT, "%s:%d: the id \"%.80s\" was there already", path, twice->line, twice->id);
 }
 
 hrc_status manifest_parse(manifest *m, const char *path, file_view bytes, hrc_error *err)
 {
     *m = (manifest){0};
     int lines = 1;
+    bytes = file_text(bytes);
     for (size_t i = 0; i < bytes.size; i++) lines += bytes.data[i] == '\n';
     if (bytes.size > 10000000 || (bytes.size && memchr(bytes.data, 0, bytes.size)))
         return fail(err, HRC_EFORMAT, "%s: is not a text of less than 10 MB", path);
+    if ((size_t)lines > bytes.size / 3 + 1)
+        lines = (int)(bytes.size / 3) + 1; /* "a,b": empty lines cost nothing */
     char *text = ARENA_NEW(&m->memory, char, bytes.size + 1);
     m->rows = ARENA_NEW(&m->memory, manifest_row, lines);
     hrc_status status = text && m->rows ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", path);
     if (status >= 0) {
         if (bytes.size) memcpy(text, bytes.data, bytes.size);
-        status = parse_text(m, path, text, err);
+        status = status_is_tame(text)
+                     ? parse_text(m, path, text, err)
+                     : fail(err, HRC_EFORMAT, "%s: is not a text: it holds control bytes", path);
+        if (status >= 0) status = check_ids(m, path, err);
     }
     if (status < 0) manifest_free(m);
     return status;

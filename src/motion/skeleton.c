@@ -14,6 +14,7 @@
 bool skeleton_is_bvh(file_view bytes)
 {
     static const char WORD[] = "HIERARCHY";
+    bytes = file_text(bytes);
     return bytes.size >= sizeof WORD - 1 && memcmp(bytes.data, WORD, sizeof WORD - 1) == 0;
 }
 

@@ -90,9 +90,11 @@ hrc_status suite_parse(suite *s, const char *path, file_view bytes, hrc_error *e
 {
     *s = (suite){0};
     int lines = 1;
+    bytes = file_text(bytes);
     for (size_t i = 0; i < bytes.size; i++) lines += bytes.data[i] == '\n';
     if (bytes.size > 10000000 || (bytes.size && memchr(bytes.data, 0, bytes.size)))
         return fail(err, HRC_EFORMAT, "%s: is not a text of less than 10 MB", path);
+    if ((size_t)lines > bytes.size / 9 + 1) lines = (int)(bytes.size / 9) + 1; /* "a,0,0,b,0" at least */
     char *text = ARENA_NEW(&s->memory, char, bytes.size + 1);
     s->sequences = ARENA_NEW(&s->memory, suite_sequence, lines);
     s->path = arena_strdup(&s->memory, path);
@@ -101,7 +103,9 @@ hrc_status suite_parse(suite *s, const char *path, file_view bytes, hrc_error *e
         status = fail(err, HRC_ENOMEM, "%s: out of memory", path);
     } else {
         if (bytes.size) memcpy(text, bytes.data, bytes.size);
-        status = parse_text(s, text, err);
+        status = status_is_tame(text)
+                     ? parse_text(s, text, err)
+                     : fail(err, HRC_EFORMAT, "%s: is not a text: it holds control bytes", path);
     }
     if (status < 0) suite_free(s);
     return status;

@@ -2,7 +2,8 @@
 
 #include "fuzz.h"
 
-/* test/data/turn.corpus holds 26 frames of synthetic_turn. Every clip of what is accepted must decode. */
+/* test/data/blocks.corpus and, from before blocks, turn.corpus hold 26 frames of synthetic_turn. Every clip
+ * of what is accepted must decode. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     corpus all;
