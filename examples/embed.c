@@ -46,9 +46,7 @@ int main(int argc, char **argv)
     mjData *d = mj_makeData(m);
     if (hrc_model_load(&tracker, argv[2], &err) < 0) return failed(err.text);
     if (argc > 3 && hrc_model_load(&planner, argv[3], &err) < 0) return failed(err.text);
-    hrc_options options = hrc_defaults();
-    options.when_lost = 0; /* plan always, as the paper does; the default plans to get up */
-    if (hrc_controller_create(&c, tracker, planner, &options, &err) < 0) return failed(err.text);
+    if (hrc_controller_create(&c, tracker, planner, NULL, &err) < 0) return failed(err.text);
     make_motion(qpos, qvel);
     if (hrc_follow(c, &(hrc_motion){N, qpos[0], qvel[0]}, 0, 0, &err) < 0) return failed(err.text);
 

@@ -4,7 +4,8 @@
  * Memory:    only load and create allocate.
  * Threads:   one object, one thread; what is const may be shared.
  * Errors:    >= 0 is success, < 0 is an error; then nothing has changed and hrc_error.text
- *            names the thing, the place, what was found and what was expected. hrc_error may be NULL.
+ *            names the thing, the place, what was found and what was expected. hrc_error may be NULL;
+ *            of a call that can fail, no other pointer but those said to be optional.
  * Units:     SI, radians, quaternions w,x,y,z, int64 nanoseconds.
  *
  * The library needs libm and threads, never prints and never exits.
@@ -85,11 +86,12 @@ HRC_API void hrc_robot_stance(double qpos[HRC_NQ]);  /* knees bent, feet on the 
 
 #define HRC_RATE_HZ 50  /* of references and control */
 #define HRC_WINDOW 10   /* frames of the reference that the tracker sees */
-#define HRC_KEYFRAMES 8 /* of a plan, evenly spaced over HRC_PLAN_S, the first being the state */
-#define HRC_PLAN_S 0.2
+#define HRC_KEYFRAMES 8 /* of a plan, evenly spaced over its span */
+#define HRC_PLAN_FRAMES 40 /* longest span of a plan; the default one is 10: 0.2 s */
 
 /* The robot. The tracker needs no root position and no linear velocity; the planner needs the position, but
- * for its variant of 35 numbers. */
+ * for its variant of 35 numbers. Refused is what no robot reads: a joint 1 rad beyond its hard limits or at
+ * over 200 rad/s, a root over 10 km away, faster than 100 m/s or 100 rad/s, a quaternion 1 % off length 1. */
 typedef struct {
     double qpos[HRC_NQ], qvel[HRC_NV];
 } hrc_state;
@@ -99,7 +101,8 @@ typedef struct {
     float qpos[HRC_NQ], qvel[HRC_NV];
 } hrc_frame;
 
-/* A reference at HRC_RATE_HZ. */
+/* A reference at HRC_RATE_HZ. Refused is what motors cannot follow: a joint 0.1 rad beyond its hard limits or
+ * at over 1.5 times its speed limit, a root faster than 12 m/s or 50 rad/s. */
 typedef struct {
     int n;
     const float *qpos; /* (n, HRC_NQ) */
@@ -108,9 +111,11 @@ typedef struct {
 
 typedef struct {
     float qpos[HRC_KEYFRAMES][HRC_NQ];
+    double span_s; /* from the first to the last */
 } hrc_keyframes;
 
-/* For the PD law of every joint: torque = kp (q - angle) - kd speed, within the effort. */
+/* For the PD law of every joint: torque = kp (q - angle) - kd speed, within the effort. q is finite and
+ * within 2 effort / kp of the joint's hard limits. */
 typedef struct {
     double q[HRC_JOINTS], kp[HRC_JOINTS], kd[HRC_JOINTS];
 } hrc_target;
@@ -129,7 +134,7 @@ HRC_API void hrc_model_free(hrc_model *m); /* NULL is fine */
 HRC_API hrc_kind hrc_model_kind(const hrc_model *m);
 HRC_API const char *hrc_model_trained(const hrc_model *m); /* one sentence: data, method, steps */
 
-/* ---- The planner: from state and target frame to the next 0.2 s ---- */
+/* ---- The planner: from state and reference to the next 0.2 s ---- */
 
 typedef struct hrc_planner hrc_planner;
 
@@ -137,6 +142,7 @@ typedef struct {
     uint64_t seed;
     int steps;     /* of the flow's integration: 5 */
     float t_start; /* where the warm start enters the flow: 0.9 */
+    float noise;   /* that a plan starts from: 0.1; 1 is all that was learned */
     int cold;      /* no warm start: from noise alone */
     int bf16;      /* half the memory traffic, 2 to 3 digits */
     int threads;   /* 1 */
@@ -146,10 +152,17 @@ typedef enum {
     HRC_FINE,
     HRC_NOT_FINITE,
     HRC_BEYOND_LIMITS,
-    HRC_DISCONTINUOUS,
     HRC_TOO_FAST,
     HRC_VERDICTS,
 } hrc_verdict;
+
+/* What a plan is made from. */
+typedef struct {
+    int64_t step; /* of the controller that asks; says how old the plan is when it comes */
+    hrc_state now;
+    float reference[HRC_PLAN_FRAMES + 1][HRC_NQ]; /* from now on, at HRC_RATE_HZ */
+    float under_way[HRC_NQ]; /* where the plan under way has the robot now; without one, the state */
+} hrc_plan_request;
 
 HRC_API hrc_plan_options hrc_plan_defaults(void);
 HRC_API const char *hrc_verdict_name(hrc_verdict verdict);
@@ -158,11 +171,10 @@ HRC_API hrc_status hrc_planner_create(hrc_planner **out, const hrc_model *m, con
 HRC_API void hrc_planner_free(hrc_planner *p);         /* NULL is fine */
 
 /* HRC_REFUSED when the guard does not trust the plan; verdict (may be NULL) says why. */
-HRC_API hrc_status hrc_plan(hrc_planner *p, const hrc_state *now, const float target[HRC_NQ],
-                            hrc_keyframes *out, hrc_verdict *verdict, hrc_error *err);
+HRC_API hrc_status hrc_plan(hrc_planner *p, const hrc_plan_request *request, hrc_keyframes *out,
+                            hrc_verdict *verdict, hrc_error *err);
 
-/* The dense reference t seconds after keyframe 0, a pure function. Beyond the last keyframe it goes straight
- * on. */
+/* The dense plan t seconds after keyframe 0, a pure function. Beyond the last keyframe it goes straight on. */
 HRC_API void hrc_sample(const hrc_keyframes *k, double t, hrc_frame *out);
 
 /* ---- The tracker: from state and reference window to joint targets, 50 times a second ---- */
@@ -174,7 +186,8 @@ HRC_API void hrc_tracker_free(hrc_tracker *t);      /* NULL is fine */
 HRC_API void hrc_tracker_reset(hrc_tracker *t);     /* forget the history */
 HRC_API int hrc_tracker_lead(const hrc_tracker *t); /* frames from now to the first of the window */
 
-/* On error the target is safe: the last one's angles, no stiffness, damping only. */
+/* On error the target is safe: the last one's angles, no stiffness, damping only; the history is as it was,
+ * and the next call goes on from there. */
 HRC_API hrc_status hrc_step(hrc_tracker *t, const hrc_state *now, const hrc_frame window[HRC_WINDOW],
                             hrc_target *out, hrc_error *err);
 
@@ -184,22 +197,12 @@ typedef struct hrc_controller hrc_controller;
 
 typedef struct {
     hrc_plan_options plan;
-    int replan;     /* control steps between plans: 2 */
-    int look_ahead; /* frames from now to the planner's target: 10 */
-    int ahead;      /* the tracker sees a plan so many frames later than it would a reference: a plan starts
-                       where the robot is, so only its later part calls for a change. 5 */
-    double leash_m; /* a reference that gets farther away on the floor is pulled along; 0: never. 0.5 */
-    double wait_s;  /* longest wait for HRC_WAIT: 5 */
-    int when_lost;  /* HRC_WHEN_LOST, HRC_WHEN_FALLEN; 0: always. HRC_WHEN_FALLEN */
-    int recover; /* with the planner: lead a fallen robot along the recorded ways up that its file has: 1 */
-    int known;   /* with the planner: on the ground, motions that its file has in place of references that are
-                    like them, in step with these: 1 */
-    int apart;   /* plans are made elsewhere, see hrc_plan_wanted: 0 */
+    int replan;       /* control steps between plans: 2 */
+    double leash_m;   /* a reference that gets farther away on the floor is pulled along; 0: never. 0.5 */
+    double leash_rad; /* a reference that heads further away is turned along; 0: never. 0.7 */
+    double wait_s;    /* longest wait for HRC_WAIT: 5 */
+    int apart;        /* plans are made elsewhere, see hrc_plan_wanted: 0 */
 } hrc_options;
-
-/* When the planner acts, beside always: from when the robot is far off the reference until it is back; that
- * only while it is led up from the ground or waited for. */
-enum { HRC_WHEN_LOST = 1, HRC_WHEN_FALLEN = 2 };
 
 /* How a motion begins. */
 enum {
@@ -214,12 +217,10 @@ typedef struct {
     int waiting;                  /* for the robot to reach the first frame */
     int planned;                  /* the tracker was given a plan, not the reference */
     int replanned;                /* the plan is of this step */
-    int recovering;               /* it lay on the ground and is led up, options.recover */
-    int known;                    /* the tracker was given a motion it knows instead, options.known */
-    int64_t recoveries;           /* ways up that were begun since create or reset */
+    double off;                   /* how far the robot is off its reference: 0 on it, 1 lost; what plans go by */
     hrc_verdict verdict;          /* on the last plan */
     hrc_frame reference;          /* at the robot's time, where it was placed */
-    hrc_keyframes plan;           /* the last one, if planned */
+    hrc_keyframes plan;           /* the last one, if planned; keyframe 0 is its anchor */
     double plan_age_s;            /* since its keyframe 0 */
     hrc_frame window[HRC_WINDOW]; /* what the tracker was given */
     double gap_rad;               /* joints of the robot against the reference, L2 over 29 */
@@ -250,17 +251,12 @@ HRC_API const hrc_report *hrc_controller_report(const hrc_controller *c);
 
 /* A planner on a thread of its own, for control loops that cannot wait for a plan: with options.apart the
  * controller never plans, but asks. After hrc_control hand the request, if there is one, to hrc_plan with a
- * planner of your own, and give its plan back before a later hrc_control; until then the last plan goes on.
- */
-typedef struct {
-    int64_t step; /* of the controller; says how old the plan is when it comes */
-    hrc_state now;
-    float target[HRC_NQ];
-} hrc_plan_request;
-
+ * planner of your own, and give its plan back before a later hrc_control; until then the last plan goes on. */
 HRC_API int hrc_plan_wanted(hrc_controller *c, hrc_plan_request *out); /* 1: a new one; each is told once */
-HRC_API void hrc_plan_give(hrc_controller *c, int64_t step,
-                           const hrc_keyframes *plan); /* NULL: none, the reference passes through */
+
+/* step: of the last request; a plan for another, one that the guard does not trust, one over 20 steps old, or NULL:
+ * none, the reference passes through. */
+HRC_API void hrc_plan_give(hrc_controller *c, int64_t step, const hrc_keyframes *plan);
 
 #ifdef __cplusplus
 }

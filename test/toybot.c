@@ -19,6 +19,7 @@ static void read_out(toybot *t, int keys)
     s->quat[0] = (float)cos(sway / 2), s->quat[1] = (float)sin(sway / 2);
     s->quat[2] = noise(t, 1e-4f);
     for (int i = 0; i < 3; i++) s->gyro[i] = noise(t, 0.05f);
+    s->gyro[0] += 0.15f * (float)cos(3e-9 * (double)t->ns); /* the sway's derivative */
     for (int i = 0; i < HRC_JOINTS; i++) {
         s->q[i] = (float)t->q[i] + noise(t, 1e-4f);
         s->dq[i] = (float)t->dq[i] + noise(t, 0.02f);

@@ -144,6 +144,7 @@ hrc_status ini_scan(const char *name, file_view text, ini_entry *entry, void *ct
 {
     char line[LINE_MAX_BYTES], section[64] = "", where[LINE_MAX_BYTES];
     size_t begin = 0;
+    text = file_text(text);
     for (int number = 1; begin < text.size; number++) {
         const char *newline = memchr(text.data + begin, '\n', text.size - begin);
         size_t end = newline ? (size_t)(newline - text.data) : text.size;

@@ -2,34 +2,59 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define COPY_MAX ((size_t)1 << 30)
+#define LINKS_MAX 40
+
+static int read_all(int fd, char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = read(fd, data, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n == 0) errno = ENODATA;
+        if (n <= 0) return -1;
+        data += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static hrc_status take(int fd, size_t size, const char *path, file_view *view, hrc_error *err)
+{
+    const bool copy = size <= COPY_MAX;
+    void *data = mmap(NULL, size, copy ? PROT_READ | PROT_WRITE : PROT_READ,
+                      copy ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_PRIVATE, copy ? -1 : fd, 0);
+    if (data == MAP_FAILED) return fail(err, HRC_EFILE, "%s: cannot map: %s", path, strerror(errno));
+    if (copy && read_all(fd, data, size) != 0) {
+        const int cause = errno;
+        munmap(data, size);
+        return fail(err, HRC_EFILE, "%s: cannot read: %s", path,
+                    cause == ENODATA ? "it became shorter meanwhile" : strerror(cause));
+    }
+    *view = (file_view){data, size};
+    return HRC_OK;
+}
+
 hrc_status file_map(const char *path, file_view *view, hrc_error *err)
 {
     *view = (file_view){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not make us wait */
     if (fd < 0) return fail(err, HRC_EFILE, "%s: cannot open: %s", path, strerror(errno));
     struct stat info;
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-        close(fd);
-        return fail(err, HRC_EFILE, "%s: is not a regular file", path);
-    }
-    if (info.st_size > 0) {
-        void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED) {
-            close(fd);
-            return fail(err, HRC_EFILE, "%s: cannot map: %s", path, strerror(errno));
-        }
-        view->data = data;
-        view->size = (size_t)info.st_size;
-    }
+    hrc_status status = HRC_OK;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+        status = fail(err, HRC_EFILE, "%s: is not a regular file", path);
+    else if (info.st_size > 0)
+        status = take(fd, (size_t)info.st_size, path, view, err);
     close(fd);
-    return HRC_OK;
+    return status;
 }
 
 void file_unmap(file_view *view)
@@ -38,12 +63,20 @@ void file_unmap(file_view *view)
     *view = (file_view){0};
 }
 
+file_view file_text(file_view bytes)
+{
+    if (bytes.size >= 3 && !memcmp(bytes.data, "\xef\xbb\xbf", 3))
+        return (file_view){bytes.data + 3, bytes.size - 3};
+    return bytes;
+}
+
 void file_stem(char *out, size_t size, const char *path)
 {
     const char *slash = strrchr(path, '/');
     snprintf(out, size, "%s", slash ? slash + 1 : path);
     char *ending = strrchr(out, '.');
     if (ending && ending != out) *ending = 0; /* a name may begin with a dot */
+    status_tame(out, false);
 }
 
 static int write_all(int fd, const char *data, size_t size)
@@ -58,20 +91,86 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
+static int write_pieces(int fd, const file_piece *pieces, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (write_all(fd, pieces[i].data, pieces[i].size) != 0) return -1;
+    return 0;
+}
+
+/* Where `path` leads to through links, which need not be there yet. */
+static int follow(char out[PATH_MAX], const char *path)
+{
+    char link[PATH_MAX], here[PATH_MAX];
+    if ((size_t)snprintf(out, PATH_MAX, "%s", path) >= PATH_MAX) return errno = ENAMETOOLONG, -1;
+    for (int depth = 0; depth < LINKS_MAX; depth++) {
+        ssize_t n = readlink(out, link, sizeof link - 1);
+        if (n < 0) return 0; /* no link, or nothing */
+        link[n] = 0;
+        snprintf(here, sizeof here, "%s", out);
+        char *slash = strrchr(here, '/');
+        const int folder = link[0] != '/' && slash ? (int)(slash + 1 - here) : 0;
+        if ((size_t)snprintf(out, PATH_MAX, "%.*s%s", folder, here, link) >= PATH_MAX)
+            return errno = ENAMETOOLONG, -1;
+    }
+    return errno = ELOOP, -1;
+}
+
+static int write_through(const char *path, const file_piece *pieces, int n)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) return -1;
+    int bad = write_pieces(fd, pieces, n), cause = errno;
+    if (close(fd) != 0 && !bad) return -1;
+    return errno = cause, bad;
+}
+
+/* A file without a name, so that a killed process leaves nothing; where there is no such thing, one with. */
+static int open_temporary(const char *path, const char *temporary, bool *named)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
+    *named = false;
+    int fd = access("/proc/self/fd", X_OK) == 0 ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+    if (fd >= 0) return fd;
+    *named = true;
+    return open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+static int give_name(int fd, const char *temporary)
+{
+    char self[40];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    if (linkat(AT_FDCWD, self, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0) return 0;
+    if (errno != EEXIST || unlink(temporary) != 0) return -1;
+    return linkat(AT_FDCWD, self, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW);
+}
+
+static int replace(const char *path, const char *temporary, const file_piece *pieces, int n)
+{
+    bool named;
+    int fd = open_temporary(path, temporary, &named);
+    if (fd < 0) return -1;
+    int bad = write_pieces(fd, pieces, n) != 0 || fsync(fd) != 0, cause = errno;
+    if (!bad && !named && give_name(fd, temporary) != 0) bad = 1, cause = errno;
+    if (close(fd) != 0 && !bad) bad = 1, cause = errno;
+    if (!bad && rename(temporary, path) != 0) bad = 1, cause = errno;
+    if (bad) unlink(temporary);
+    return errno = cause, bad ? -1 : 0;
+}
+
 hrc_status file_write(const char *path, const file_piece *pieces, int n, hrc_error *err)
 {
-    size_t length = strlen(path) + 16;
-    char *temporary = malloc(length);
-    if (!temporary) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    snprintf(temporary, length, "%s.%08x", path, (unsigned)getpid());
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int bad = fd < 0;
-    for (int i = 0; i < n && !bad; i++) bad = write_all(fd, pieces[i].data, pieces[i].size) != 0;
-    if (!bad) bad = fsync(fd) != 0;
-    int cause = errno;
-    if (fd >= 0 && close(fd) != 0 && !bad) bad = 1, cause = errno;
-    if (!bad && rename(temporary, path) != 0) bad = 1, cause = errno;
-    if (bad && fd >= 0) unlink(temporary);
-    free(temporary);
-    return bad ? fail(err, HRC_EFILE, "%s: cannot write: %s", path, strerror(cause)) : HRC_OK;
+    char target[PATH_MAX], temporary[PATH_MAX];
+    struct stat info;
+    int bad = follow(target, path);
+    if (!bad && (size_t)snprintf(temporary, sizeof temporary, "%s.%08x", target, (unsigned)getpid()) >=
+                    sizeof temporary)
+        errno = ENAMETOOLONG, bad = -1;
+    if (!bad && stat(target, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+        bad = write_through(target, pieces, n);
+    else if (!bad)
+        bad = replace(target, temporary, pieces, n);
+    return bad ? fail(err, HRC_EFILE, "%s: cannot write: %s", path, strerror(errno)) : HRC_OK;
 }

@@ -1,4 +1,4 @@
-/* Files: map one for reading, write one so that it appears whole or not at all. */
+/* Files: one for reading, as it was at that moment; one written so that it appears whole or not at all. */
 #ifndef HRC_BASE_FILE_H
 #define HRC_BASE_FILE_H
 
@@ -9,12 +9,18 @@ typedef struct {
     size_t size;
 } file_view;
 
+/* A copy in memory, so that a file which is overwritten in place meanwhile changes nothing; above 1 GB it is
+ * the file itself, mapped. What is not a regular file is refused. */
 hrc_status file_map(const char *path, file_view *view, hrc_error *err);
 void file_unmap(file_view *view);
 
+/* A text without the byte order mark that it may begin with. */
+file_view file_text(file_view bytes);
+
 void file_stem(char *out, size_t size, const char *path); /* name without folder and ending, cut to size */
 
-/* Several pieces, one after the other, into a temporary file beside `path`; fsync; rename. */
+/* Several pieces, one after the other, into a temporary file beside the one that `path` leads to through
+ * links; fsync; rename. What is there but no regular file (a device, a FIFO) is written to instead. */
 typedef struct {
     const void *data;
     size_t size;

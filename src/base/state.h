@@ -6,17 +6,24 @@
 
 #include <stdbool.h>
 
+#include "base/rng.h"
 #include "base/tensorfile.h"
 
 #define STATE_MAX_BLOCKS 128
 #define STATE_NAME 64
+
+/* A block as the file has it, before it is taken; data may lie anywhere. err: what is wrong with it. */
+typedef hrc_status state_check(const void *ctx, const void *data, int64_t count, hrc_error *err);
 
 typedef struct {
     char name[STATE_NAME];
     dtype type;
     int64_t count;
     bool grows; /* the file may have its beginning only */
+    bool bulky; /* state_lighten leaves it out */
     void *data;
+    state_check *check; /* NULL: none */
+    const void *ctx;
 } state_block;
 
 typedef struct {
@@ -31,6 +38,17 @@ void state_add(state_list *l, const char *prefix, const char *name, dtype type, 
  * is its beginning, the rest stays as it is. */
 void state_add_growing(state_list *l, const char *prefix, const char *name, dtype type, void *data,
                        size_t count);
+
+/* Every block is looked at before anything is restored: floats must be finite, whole numbers lie within 0 ..
+ * 2^53. The last block that was added must also pass this; structs are blocks of bytes. */
+void state_examine(state_list *l, state_check *check, const void *ctx);
+
+void state_add_time(state_list *l, const char *prefix, const char *name, double *seconds); /* not negative */
+void state_add_dice(state_list *l, const char *prefix, const char *name, rng *dice);
+bool state_dice_fine(const rng *dice); /* for streams within structs */
+/* The block added last is large, and can be made anew: a light state goes without it. */
+void state_bulky(state_list *l);
+void state_lighten(state_list *l); /* takes such blocks off the list */
 
 /* meta: what must be equal for the state to be of use ("seed", "data"); kept as text. */
 hrc_status state_save(const state_list *l, const char *path, const tensor_meta *meta, int nmeta,

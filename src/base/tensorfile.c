@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/seal.h"
 
 #define HEADER_MAX ((size_t)100 << 20) /* as in the public library */
 
@@ -107,6 +108,21 @@ static hrc_status check_tiling(tensorfile *file, file_view data, hrc_error *err)
     return HRC_OK;
 }
 
+/* Readers cast `data` to the tensor's type: what a header of odd length has shifted is copied. */
+static hrc_status align(tensorfile *file, hrc_error *err)
+{
+    for (int i = 0; i < file->ntensors; i++) {
+        tensor *t = &file->tensors[i];
+        const size_t size = dtype_size(t->type);
+        if ((uintptr_t)t->data % size == 0) continue;
+        void *copy = arena_alloc(&file->memory, (size_t)t->count, size);
+        if (!copy) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
+        if (t->count) memcpy(copy, t->data, (size_t)t->count * size);
+        t->data = copy;
+    }
+    return HRC_OK;
+}
+
 static hrc_status parse_meta(tensorfile *file, json_t *meta, hrc_error *err)
 {
     if (!json_is_object(meta)) return fail(err, HRC_EFORMAT, "%s: __metadata__ is not an object", file->path);
@@ -121,6 +137,8 @@ static hrc_status parse_meta(tensorfile *file, json_t *meta, hrc_error *err)
         m->key = arena_strdup(&file->memory, key);
         m->value = arena_strdup(&file->memory, json_string_value(value));
         if (!m->key || !m->value) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
+        if (!status_is_tame(m->key) || !status_is_tame(m->value))
+            return fail(err, HRC_EFORMAT, "%s: metadata \"%.80s\" holds control bytes", file->path, key);
     }
     return HRC_OK;
 }
@@ -139,9 +157,14 @@ static hrc_status parse_header(tensorfile *file, json_t *header, file_view data,
         tensor *t = &file->tensors[file->ntensors++];
         t->name = arena_strdup(&file->memory, name);
         if (!t->name) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
+        if (!status_is_tame(name))
+            return fail(err, HRC_EFORMAT, "%s: tensor \"%.80s\": the name holds control bytes", file->path,
+                        name);
         TRY(parse_tensor(t, entry, file->path, data, err));
     }
-    return check_tiling(file, data, err);
+    TRY(check_tiling(file, data, err));
+    TRY(seal_check(file, err));
+    return align(file, err);
 }
 
 hrc_status tensorfile_parse(tensorfile *file, const char *path, file_view bytes, hrc_error *err)

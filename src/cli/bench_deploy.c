@@ -52,7 +52,6 @@ static hrc_status prepare(const args *a, bench *b, hrc_error *err)
     TRY(start_robot(a, b, err));
     TRY(deploy_models(a, &b->nets, err));
     b->cfg = a->cfg;
-    snprintf(b->cfg.control_plan, sizeof b->cfg.control_plan, "always"); /* every 40 ms, lost or not */
     brain_setup setup = {
         b->nets.tracker, b->nets.planner, b->nets.tracker_path, b->nets.planner_path, arg(a, "motion"),
         &b->cfg,         a->seed};
@@ -62,6 +61,7 @@ static hrc_status prepare(const args *a, bench *b, hrc_error *err)
                         .realtime = true,
                         .machine = 5,
                         .patience_s = 20,
+                        .damp_s = 0.2,
                         .allocations = cli_allocations,
                         .course = {.limits = gate_from_config(&a->cfg),
                                    .ramp_s = 0.5,

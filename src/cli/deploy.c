@@ -1,29 +1,30 @@
 /* heracles deploy: the trained controller on a G1, real or simulated. The control threads are in src/deploy;
- * here are the operator's keys, the status line and the decision when to end. */
-#include <fcntl.h>
+ * here are the start, what is said meanwhile and the decision when to end. Nothing of it waits for the
+ * terminal: keys and signals in operator.h, output in printer.h. */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/deploy_args.h"
 #include "cli/models.h"
+#include "cli/operator.h"
+#include "cli/printer.h"
 #include "deploy/clock.h"
 #include "deploy/deploy.h"
 #include "deploy/reflight.h"
 
 #define LOOK_MS 20
 #define STATUS_S 0.2
+#define REPORT_S 2
 
 typedef struct {
     const args *a;
     deploy_options options;
-    double damp_s; /* automatic: damping sent before it ends by itself */
     models nets;
     brain *b;
     deploy *run;
@@ -32,7 +33,8 @@ typedef struct {
     deploy_status last;
     bool asked_to_end;
     double ending_since;
-    uint64_t dropped;
+    uint64_t dropped, unshown; /* records, lines */
+    printer *out;              /* NULL: quiet */
 } session;
 
 /* ---- Options ---- */
@@ -45,7 +47,7 @@ static bool read_course(const args *a, session *s)
     c->settle_s = 0.5;
     c->hold_s = -1;
     if (!arg_number(a, "ramp", 0.5, 60, &c->ramp_s) || !arg_number(a, "blend", 0, 10, &c->blend_s) ||
-        !arg_number(a, "damp", 0, 1e6, &s->damp_s))
+        !arg_number(a, "damp", 0, 1e6, &s->options.damp_s))
         return false;
     if (c->automatic && !arg_number(a, "hold", 0, 1e6, &c->hold_s)) return false;
     return true;
@@ -113,6 +115,20 @@ static hrc_status check_rehearsal(const session *s, hrc_error *err)
     return status;
 }
 
+/* ---- What is said meanwhile ---- */
+
+static void tell(session *s, const char *format, ...) HRC_PRINTF(2, 3);
+static void tell(session *s, const char *format, ...)
+{
+    char line[240];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    printer_line(s->out, line);
+    if (!s->options.lockstep) record_event(s->recording, RING_MAIN, clock_now_ns(), line);
+}
+
 static hrc_status start(session *s, hrc_error *err)
 {
     const args *a = s->a;
@@ -129,69 +145,17 @@ static hrc_status start(session *s, hrc_error *err)
     TRY(open_recording(s, &setup, err));
     cli_note(a, "waiting for a robot on %s, domain %d", s->options.at.net, s->options.at.domain);
     TRY(deploy_open(&s->run, s->b, &s->options, err));
+    if (!a->quiet) TRY(printer_open(&s->out, err));
+    bool keys = operator_begin(s->run, s->options.realtime); /* before anything can be sent */
     TRY(deploy_start(s->run, err));
-    cli_note(a, "%s",
-             s->options.armed ? "ARMED: commands are sent"
-                              : "dry run: nothing is sent (--arm moves the robot)");
+    tell(s, "%s",
+         s->options.armed ? "ARMED: commands are sent" : "dry run: nothing is sent (--arm moves the robot)");
     if (!s->options.course.automatic)
-        cli_note(
-            a,
-            "keys: r ramp to the first pose, g go, space or d damping, Ctrl-C damping and then again to leave; "
-            "remote: L2+Up, R1+X, Select");
+        tell(s, "%sremote: L2+Up, R1+X, Select",
+             keys ? "keys: r ramp to the first pose, g go, space or d damping, Ctrl-C damping and then again "
+                    "to leave; "
+                  : "no terminal to read keys from; ");
     return HRC_OK;
-}
-
-/* ---- The operator ---- */
-
-static struct termios terminal;
-static bool raw;
-
-static void keys_on(void)
-{
-    struct termios t;
-    if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &terminal)) return;
-    t = terminal;
-    t.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-    t.c_cc[VMIN] = t.c_cc[VTIME] = 0; /* a read without a key returns at once */
-    raw = tcsetattr(STDIN_FILENO, TCSANOW, &t) == 0;
-}
-
-static void keys_off(void)
-{
-    if (raw) tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
-    raw = false;
-}
-
-static uint32_t pressed(void)
-{
-    char key;
-    uint32_t asks = 0;
-    while (raw && read(STDIN_FILENO, &key, 1) == 1)
-        asks |= key == 'r' ? ASK_RAMP : key == 'g' ? ASK_GO : key == ' ' || key == 'd' ? ASK_DAMP : 0;
-    return asks;
-}
-
-/* A closed terminal or a kill damps the robot before the program ends. */
-static volatile sig_atomic_t told_to_end;
-
-static void on_end_signal(int number)
-{
-    (void)number;
-    told_to_end = 1;
-}
-
-/* ---- What is said meanwhile ---- */
-
-static void tell(session *s, const char *format, ...) HRC_PRINTF(2, 3);
-static void tell(session *s, const char *format, ...)
-{
-    char line[240];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    cli_note(s->a, "%s", line);
-    if (!s->options.lockstep) record_event(s->recording, RING_MAIN, clock_now_ns(), line);
 }
 
 static const char *joint_name(int i)
@@ -203,8 +167,8 @@ static void tell_changes(session *s, const deploy_status *now)
 {
     const deploy_status *last = &s->last;
     if (now->mode != last->mode)
-        tell(s, "%s%s%s%s%s", pilot_mode_name(now->mode), now->mode == PILOT_TRIPPED ? ": " : "",
-             now->mode == PILOT_TRIPPED ? trip_text(now->why) : "", now->joint >= 0 ? ", " : "",
+        tell(s, "%s%s%s%s%s", pilot_mode_name(now->mode), now->mode >= PILOT_LOWER ? ": " : "",
+             now->mode >= PILOT_LOWER ? trip_text(now->why) : "", now->joint >= 0 ? ", " : "",
              joint_name(now->joint));
     if (now->refused != last->refused) tell(s, "not now: %s", trip_text(now->why));
     if (now->ended && !last->ended && now->mode == PILOT_POLICY)
@@ -218,31 +182,35 @@ static void tell_changes(session *s, const deploy_status *now)
 
 static void status_line(const session *s, const deploy_status *now)
 {
-    if (s->a->quiet || !isatty(STDERR_FILENO)) return;
-    fprintf(
-        stderr,
-        "\r%-8s %6.1f s  states %4.0f Hz  frame %d/%d  plan %s  gate %u/%u/%u  torque %3.0f %%  %2.0f C  battery %d %%   ",
+    char line[240];
+    if (!s->out || !isatty(STDERR_FILENO)) return;
+    snprintf(
+        line, sizeof line,
+        "%-8s %6.1f s  states %4.0f Hz  frame %d/%d  plan %s  gate %u/%u/%u  torque %3.0f %%  %2.0f C  battery %d %%   ",
         pilot_mode_name(now->mode), now->in_mode_s, now->state_hz, now->frame, now->frames,
         now->planned ? "yes" : "no ", now->gate.limited, now->gate.stepped, now->gate.weakened,
         100 * (double)now->largest_torque, (double)now->hottest, now->battery);
+    printer_status(s->out, line);
 }
 
 /* ---- Run ---- */
 
-/* Ctrl-C: damping until a second one. A signal, or the end of an automatic run: damping for damp_s. */
+/* Ctrl-C: damping until a second one. Another signal, or the end of an automatic run: damping for damp_s. */
 static bool over(session *s, const deploy_status *now)
 {
+    const int interrupts = operator_interrupts(), ended_by = operator_ended_by();
     bool damped = now->mode == PILOT_DAMP || now->mode == PILOT_TRIPPED;
     bool by_itself = s->options.course.automatic && damped && (now->ended || now->mode == PILOT_TRIPPED);
-    if ((cli_interrupted() || told_to_end) && !s->asked_to_end) {
+    if ((interrupts || ended_by) && !s->asked_to_end) {
         s->asked_to_end = true;
-        deploy_ask(s->run, ASK_DAMP);
-        tell(s, "damping is being sent%s", told_to_end ? "" : "; Ctrl-C again to stop that and leave");
+        tell(s, "damping is being sent%s%s", ended_by ? ", then the end: " : "; Ctrl-C again to leave",
+             ended_by ? strsignal(ended_by) : "");
     }
+    if (interrupts > 1) return true;
     if (now->gone && (s->options.course.automatic || s->options.lockstep)) return true;
-    if (s->options.lockstep) return by_itself && now->in_mode_s >= s->damp_s;
-    if (!by_itself && !told_to_end) s->ending_since = now_s();
-    return now_s() - s->ending_since > s->damp_s;
+    if (s->options.lockstep) return damped && (by_itself || ended_by) && now->in_mode_s >= s->options.damp_s;
+    if (!by_itself && !ended_by) s->ending_since = now_s();
+    return now_s() - s->ending_since > s->options.damp_s;
 }
 
 static void watch_run(session *s)
@@ -253,12 +221,9 @@ static void watch_run(session *s)
         deploy_status now = deploy_look(s->run);
         tell_changes(s, &now);
         if (over(s, &now)) break;
-        uint32_t asks = pressed();
-        if (asks) deploy_ask(s->run, asks);
         if (now_s() - shown > STATUS_S) status_line(s, &now), shown = now_s();
         clock_sleep_until(clock_now_ns() + LOOK_MS * NS_PER_MS);
     }
-    if (!s->a->quiet && isatty(STDERR_FILENO)) fputc('\n', stderr);
 }
 
 static json_t *times_json(const times *t)
@@ -268,17 +233,27 @@ static json_t *times_json(const times *t)
                      times_quantile(t, 0.999), "p9999_us", times_quantile(t, 0.9999), "max_us", t->max_us);
 }
 
+static void leave(int number)
+{
+    (void)number;
+    _exit(EXIT_INTERRUPTED);
+}
+
 static int report(const session *s, const deploy_report *r)
 {
     const deploy_status *n = &s->last;
+    if (s->asked_to_end) { /* whoever asked does not wait for a terminal that nobody reads */
+        signal(SIGALRM, leave);
+        alarm(REPORT_S);
+    }
     if (s->a->json) {
-        json_t *out =
-            json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "mode",
-                      pilot_mode_name(n->mode), "why", trip_text(n->why), "states", (json_int_t)n->states,
-                      "sent", (json_int_t)n->sent, "policy_steps", (json_int_t)n->policy_steps, "plans",
-                      (json_int_t)n->plans, "missed_plans", (json_int_t)n->missed_plans, "late_ticks",
-                      (json_int_t)n->late_ticks, "bad_states", (json_int_t)n->bad_states, "unrecorded",
-                      (json_int_t)s->dropped, "ended", n->ended, "recording", s->path);
+        json_t *out = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "mode",
+                                pilot_mode_name(n->mode), "why", trip_text(n->why), "states",
+                                (json_int_t)n->states, "sent", (json_int_t)n->sent, "policy_steps",
+                                (json_int_t)n->policy_steps, "plans", (json_int_t)n->plans, "missed_plans",
+                                (json_int_t)n->missed_plans, "late_ticks", (json_int_t)n->late_ticks,
+                                "bad_states", (json_int_t)n->bad_states, "unrecorded", (json_int_t)s->dropped,
+                                "unshown", (json_int_t)s->unshown, "ended", n->ended, "recording", s->path);
         json_object_set_new(out, "gate",
                             json_pack("{s:i, s:i, s:i}", "limited", (int)n->gate.limited, "stepped",
                                       (int)n->gate.stepped, "weakened", (int)n->gate.weakened));
@@ -295,7 +270,7 @@ static int report(const session *s, const deploy_report *r)
         if (s->path[0]) printf("recorded in %s; heracles replay %s\n", s->path, s->path);
     }
     if (n->mode == PILOT_TRIPPED) return EXIT_MISSED;
-    return cli_interrupted() ? EXIT_INTERRUPTED : EXIT_DONE;
+    return s->asked_to_end ? EXIT_INTERRUPTED : EXIT_DONE;
 }
 
 static int run_deploy(const args *a)
@@ -309,15 +284,12 @@ static int run_deploy(const args *a)
         deploy_report r = {0};
         hrc_status status = start(s, &err);
         if (status == HRC_OK) {
-            cli_save_on_interrupt();
-            signal(SIGHUP, on_end_signal);
-            signal(SIGTERM, on_end_signal);
-            keys_on();
             watch_run(s);
-            keys_off();
             deploy_stop(s->run, &r);
             s->last = deploy_look(s->run);
         }
+        operator_end(); /* nothing is sent any more */
+        s->unshown = printer_close(s->out);
         deploy_close(s->run);
         hrc_status kept = recorder_close(s->recording, &s->dropped, status == HRC_OK ? &err : NULL);
         code = status < 0 || kept < 0 ? cli_fail(&err) : report(s, &r);
@@ -343,7 +315,7 @@ static const option OPTIONS[] = {
     {"patience", "S", "10", "how long to wait for the robot"},
     {"auto", NULL, NULL, "no operator: ramp, go, hold, damp by themselves; on lo only"},
     {"hold", "S", "1", "auto: hold after the motion's end"},
-    {"damp", "S", "1", "damping that is sent before it leaves by itself"},
+    {"damp", "S", "3", "damping that is sent before it leaves by itself, or by the watchdog when it died"},
     {"lockstep", NULL, NULL, "one command for each state, time is the robot's; on lo only"},
     {"no-realtime", NULL, NULL, "do not lock memory nor ask for real-time priorities"},
     {"no-switcher", NULL, NULL, "do not ask the motion switcher to release the robot"},
@@ -356,7 +328,7 @@ const command CMD_DEPLOY = {
     .operands = "",
     .summary = "the trained controller on a G1 over DDS; a dry run unless --arm",
     .details =
-        "Exit code 3: the safety gate ended the run. docs/robot.md has the steps of a first day on a robot.",
+        "Exit code 3: the safety gate ended the run; 130: Ctrl-C or a signal did. docs/robot.md has the steps of a first day on a robot.",
     .example = "heracles deploy --net lo --domain 1 --motion motions/wave.safetensors --arm --auto",
     .options = OPTIONS,
     .run = run_deploy,

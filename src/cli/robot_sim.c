@@ -44,6 +44,7 @@ static bool read_options(const args *a, simbot_options *o, robotsim_options *r)
         !arg_number(a, "loss", 0, 1, &o->loss) || !arg_number(a, "seconds", 0, 1e6, &r->seconds))
         return false;
     if (o->band && !arg_number(a, "band", 0, 1e6, &o->band_s)) return false;
+    if (arg_given(a, "flat") && !arg_number(a, "flat", 0, 1e6, &r->flat_at_s)) return false;
     if (arg_given(a, "cable") && !arg_number(a, "cable", 0, 1e6, &cable)) return false;
     if (arg_given(a, "cable")) o->cable_at_s = cable, o->cable_s = 0.5;
     o->latency_ms = (int)latency;
@@ -119,6 +120,7 @@ static const option OPTIONS[] = {
     {"latency", "MS", "0", "age of states when they leave"},
     {"loss", "P", "0", "share of states and of orders that get lost"},
     {"cable", "S", NULL, "the cable is out for half a second at this time"},
+    {"flat", "S", NULL, "the battery reads 5 per cent from this time on"},
     {"remote", NULL, NULL, "there is a remote, with no key pressed"},
     {"keys", "LIST", NULL, "keys of the remote: SECONDS:KEY+KEY,..."},
     {"out", "FILE", NULL, "keep the true motion as a rollout, for `heracles view`"},

@@ -8,15 +8,16 @@
 #include "base/file.h"
 #include "base/rot.h"
 #include "deploy/clock.h"
+#include "deploy/lower.h"
 #include "motion/clip.h"
 #include "plan/state.h"
+#include "robot/bounds.h"
 #include "robot/capsules.h"
-#include "track/library.h"
+#include "control/library.h"
 
 #define MISSES_PASS 2
-#define MISSES_HOLD 25
-#define MISSES_DAMP 38
-#define OLDEST_PLAN 5 /* control steps: half of what a plan spans */
+#define MISSES_LATE 25 /* a second */
+#define OLDEST_PLAN 5  /* control steps: half of what a plan spans */
 #define WARM 10
 
 struct brain {
@@ -25,6 +26,7 @@ struct brain {
     clip motion;
     float *qvel;
     hrc_motion reference;
+    lowering down;
     float first[HRC_JOINTS];
     uint64_t hash[3];
     uint32_t epoch, seq;
@@ -69,6 +71,9 @@ static hrc_status load_motion(brain *b, const char *path, hrc_error *err)
     if (!b->qvel) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
     hrc_velocities(b->qvel, b->motion.qpos, b->motion.n);
     b->reference = (hrc_motion){b->motion.n, b->motion.qpos, b->qvel};
+    hrc_error why;
+    status = bounds_motion(&b->reference, &why);
+    if (status < 0) return fail(err, status, "%s: %.400s", path, why.text);
     memcpy(b->first, b->motion.qpos + 7, sizeof b->first);
     return hash_file(&b->hash[2], path, err);
 }
@@ -78,22 +83,18 @@ static hrc_status load_planner(brain *b, const brain_setup *setup, const hrc_pla
     TRY(hash_file(&b->hash[1], setup->planner_path, err));
     if (setup->planner->kind != HRC_PLANNER)
         return fail(err, HRC_EINVAL, "%s: is a tracker, expected a planner", setup->planner_path);
-    int dims = plan_model_dims(&setup->planner->plan);
-    if (dims != PLAN_D_BLIND)
+    if (setup->planner->plan.layout.position)
         return fail(
             err, HRC_EINVAL,
             "%s: a planner of %d numbers needs the robot's position, which encoders and IMU do not give; "
             "expected one of %d, or --planner off",
-            setup->planner_path, dims, PLAN_D_BLIND);
+            setup->planner_path, PLAN_D, PLAN_D_BLIND);
     return hrc_planner_create(&b->planner, setup->planner, o, err);
 }
 
 static hrc_status load(brain *b, const brain_setup *setup, hrc_error *err)
 {
     hrc_options o = control_options(setup->cfg, setup->seed);
-    o.recover = 0; /* the robot does not know how high its pelvis is, and the gate damps it when it falls */
-    o.known = 0;   /* nobody lies down on purpose under that gate */
-    if (o.when_lost == HRC_WHEN_FALLEN) o.when_lost = HRC_WHEN_LOST;
     o.apart = 1;
     o.leash_m = 0; /* where the robot is on the floor is not known */
     TRY(load_motion(b, setup->motion, err));
@@ -106,6 +107,7 @@ hrc_status brain_create(brain **out, const brain_setup *setup, hrc_error *err)
 {
     brain *b = calloc(1, sizeof *b);
     if (!b) return fail(err, HRC_ENOMEM, "controller: out of memory");
+    lower_init(&b->down);
     hrc_status status = load(b, setup, err);
     if (status < 0) {
         brain_free(b);
@@ -165,14 +167,20 @@ static hrc_state state_of(const robot_state *s)
     return out;
 }
 
-static void begin(brain *b, uint32_t epoch)
+/* The motion from its first frame; or, on the way down, from where the reference is, the history kept. */
+static hrc_status begin(brain *b, uint32_t epoch)
 {
-    hrc_controller_reset(b->loop);
-    hrc_follow(b->loop, &b->reference, 0, HRC_PLACE, NULL); /* checked when it was loaded */
+    hrc_motion *motion = &b->reference;
+    bool lower = epoch & EPOCH_LOWER;
+    if (lower)
+        lower_from(&b->down, &hrc_controller_report(b->loop)->reference), motion = &b->down.motion;
+    else
+        hrc_controller_reset(b->loop);
     b->epoch = epoch;
     b->plan_step = -1;
     b->outstanding = b->asking = false;
-    b->misses = 0;
+    if (!lower) b->misses = 0;
+    return hrc_follow(b->loop, motion, 0, HRC_PLACE, NULL);
 }
 
 static void take_plan(brain *b, const brain_plan *p, brain_output *out)
@@ -186,6 +194,7 @@ static void take_plan(brain *b, const brain_plan *p, brain_output *out)
     if (age > OLDEST_PLAN) return; /* the misses that it caused stay counted */
     b->misses = 0;
     memcpy(k.qpos, p->keyframes, sizeof k.qpos);
+    k.span_s = p->span_s;
     hrc_plan_give(b->loop, p->step, p->verdict == HRC_FINE ? &k : NULL);
 }
 
@@ -198,15 +207,14 @@ static void ask_plan(brain *b)
         if (b->misses >= MISSES_PASS) hrc_plan_give(b->loop, 0, NULL);
         return;
     }
-    b->request = (brain_request){.step = r.step, .epoch = b->epoch, .now = r.now};
-    memcpy(b->request.target, r.target, sizeof r.target);
+    b->request = (brain_request){.epoch = b->epoch, .ask = r};
     b->outstanding = b->asking = true;
 }
 
 static uint32_t flags_of(const brain *b, hrc_status status, const hrc_report *r)
 {
-    return (r->frame >= r->frames - 1 ? TARGET_ENDED : 0) | (b->misses >= MISSES_HOLD ? TARGET_HOLD : 0) |
-           (b->misses >= MISSES_DAMP || status < 0 ? TARGET_DAMP : 0);
+    return (r->frame >= r->frames - 1 ? TARGET_ENDED : 0) | (b->misses >= MISSES_LATE ? TARGET_LATE : 0) |
+           (status < 0 ? TARGET_DAMP : 0);
 }
 
 void brain_step(brain *b, const brain_input *in, brain_output *out)
@@ -215,9 +223,10 @@ void brain_step(brain *b, const brain_input *in, brain_output *out)
     hrc_state now = state_of(in->state);
     const hrc_report *r = hrc_controller_report(b->loop);
     memset(out, 0, sizeof *out);
-    if (in->epoch != b->epoch) begin(b, in->epoch);
+    hrc_status status = in->epoch == b->epoch ? HRC_OK : begin(b, in->epoch);
     take_plan(b, in->plan, out);
-    hrc_status status = hrc_control(b->loop, &now, &target, NULL);
+    hrc_status stepped = hrc_control(b->loop, &now, &target, NULL);
+    if (stepped < 0) status = stepped;
     if (status >= 0) ask_plan(b);
     pilot_target *t = &out->target;
     t->ns = in->ns, t->seq = ++b->seq, t->epoch = in->epoch, t->state = in->number;
@@ -243,11 +252,12 @@ void brain_think(brain *b, const brain_request *request, int64_t ns, brain_plan 
     hrc_keyframes k = {0};
     hrc_verdict verdict = HRC_FINE;
     int64_t begun = clock_now_ns();
-    hrc_status status = hrc_plan(b->planner, &request->now, request->target, &k, &verdict, NULL);
+    hrc_status status = hrc_plan(b->planner, &request->ask, &k, &verdict, NULL);
     memset(out, 0, sizeof *out);
-    out->step = request->step, out->epoch = request->epoch, out->ns = ns;
+    out->step = request->ask.step, out->epoch = request->epoch, out->ns = ns;
     out->verdict = status < 0 ? HRC_NOT_FINITE : (int32_t)verdict;
     memcpy(out->keyframes, k.qpos, sizeof out->keyframes);
+    out->span_s = k.span_s;
     out->took_ns = clock_now_ns() - begun;
 }
 

@@ -7,8 +7,8 @@
  * when the policy starts.
  *
  * A plan that is not there when the next one is due is a miss. After one the last plan goes on; after two the
- * reference passes through; after a second of them the pose is held, after half a second more the pilot is
- * told to damp. */
+ * reference passes through; after a second of them the pilot is told, which asks for the way down: an epoch
+ * with EPOCH_LOWER goes on from the present reference along lower.h. */
 #ifndef HRC_DEPLOY_BRAIN_H
 #define HRC_DEPLOY_BRAIN_H
 
@@ -25,10 +25,8 @@ typedef struct {
 } brain_setup;
 
 typedef struct {
-    int64_t step;   /* of the controller */
     uint32_t epoch; /* 0: none */
-    hrc_state now;
-    float target[HRC_NQ];
+    hrc_plan_request ask;
 } brain_request;
 
 /* Laid out as recorded. */
@@ -37,6 +35,7 @@ typedef struct {
     uint32_t epoch;  /* 0: none yet */
     int32_t verdict; /* hrc_verdict */
     float keyframes[HRC_KEYFRAMES][HRC_NQ];
+    double span_s;
 } brain_plan;
 
 typedef struct {

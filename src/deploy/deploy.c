@@ -12,20 +12,24 @@
 #include "deploy/clock.h"
 #include "deploy/slot.h"
 #include "deploy/takeover.h"
+#include "deploy/watchdog.h"
 
 #define POLICY_MS 20 /* of the robot's clock */
 #define FREEZE_STEPS 50
-#define GONE_S 5   /* no state for so long: the robot is gone */
-#define RATE_S 0.5 /* how long the rate of states is measured before the start */
+#define GONE_S 5      /* no state for so long: the robot is gone */
+#define RATE_S 0.5    /* how long the rate of states is measured before the start */
+#define LAST_TICKS 10 /* of damping, after which the writer ends */
 
 enum { WRITER, POLICY, PLANNER, THREADS };
 static const int PRIORITY[THREADS] = {80, 70, 60};
+static const char *const NAME[THREADS] = {"writer", "policy", "planner"}; /* in top -H and gdb */
 
 struct deploy {
     deploy_options o;
     brain *b;
     wire *net;
-    pilot p; /* the writer's */
+    watchdog *dog; /* NULL: not armed, or in lockstep */
+    pilot p;       /* the writer's */
     slot to_writer, to_policy, targets, requests, plans, statuses;
     record_state memory_writer[3], memory_policy[3];
     brain_output memory_targets[3];
@@ -34,12 +38,13 @@ struct deploy {
     deploy_status memory_statuses[3];
     _Atomic uint32_t states, bad, others, wants, asks, plans_made;
     _Atomic int battery;
-    atomic_bool stop, started, no_priority;
+    atomic_bool stop, started, no_priority, damp;
     sem_t policy_due, planner_due, state_due;
     uint32_t period; /* of the policy, by the listener; in lockstep: the last state's tick */
     pthread_t thread[THREADS];
     int running;
     robot_command last; /* sent */
+    bool left;          /* the middleware took it */
     deploy_report report;
     deploy_status now; /* the writer's, handed to whoever looks */
     int64_t rate_ns;
@@ -147,6 +152,25 @@ static void describe(deploy *d, const record_tick *t, const record_state *s, con
     slot_write(&d->statuses, n);
 }
 
+static uint32_t asked(deploy *d, int64_t now_ns)
+{
+    uint32_t asks = atomic_exchange(&d->asks, 0);
+    if (atomic_load(&d->damp)) asks |= ASK_DAMP;
+    return watchdog_lost(d->dog, now_ns) ? asks | ASK_TRIP : asks;
+}
+
+static void send(deploy *d, const record_tick *t)
+{
+    robot_command c = t->command;
+    if (!d->o.lockstep) c.tick = 0; /* a field that the robot does not know */
+    /* Stopped since the supervisor looked, and continued: this command is of another time. */
+    bool stale = !(t->asks & ASK_TRIP) && watchdog_took_over(d->dog);
+    d->left = !stale && wire_send_command(d->net, &c);
+    if (d->left) watchdog_beat(d->dog, c.q, clock_now_ns());
+    d->last = c;
+    d->now.sent += d->left, d->now.unsent += !d->left;
+}
+
 static void writer_work(deploy *d, int64_t now_ns)
 {
     const record_state *s = slot_read(&d->to_writer);
@@ -158,18 +182,12 @@ static void writer_work(deploy *d, int64_t now_ns)
                      .other_commands = atomic_load(&d->others),
                      .battery = atomic_load(&d->battery),
                      .target = out->target.seq,
-                     .asks = atomic_exchange(&d->asks, 0)};
+                     .asks = asked(d, now_ns)};
     pilot_input in = record_input(&t, s, &out->target);
     t.sent = pilot_tick(&d->p, &in, &t.command);
     t.mode = d->p.mode, t.why = d->p.why, t.joint = d->p.joint;
     atomic_store(&d->wants, pilot_wants(&d->p));
-    if (t.sent && d->o.armed) {
-        robot_command c = t.command;
-        if (!d->o.lockstep) c.tick = 0; /* a field that the robot does not know */
-        bool left = wire_send_command(d->net, &c);
-        d->last = c;
-        d->now.sent += left, d->now.unsent += !left;
-    }
+    if (t.sent && d->o.armed) send(d, &t);
     record(d->o.recording, RING_WRITER, RECORD_TICK, now_ns, &t);
     describe(d, &t, s, out);
 }
@@ -205,8 +223,9 @@ static void mark_report(const mark *m, deploy *d, int which)
                                                      : 0;
 }
 
-static void set_priority(deploy *d, int which)
+static void introduce(deploy *d, int which)
 {
+    pthread_setname_np(pthread_self(), NAME[which]);
     if (d->o.realtime && !realtime_take(PRIORITY[which])) atomic_store(&d->no_priority, true);
 }
 
@@ -214,8 +233,10 @@ static void *writer_thread(void *arg)
 {
     deploy *d = arg;
     mark m = {0};
-    set_priority(d, WRITER);
-    for (int64_t next = clock_now_ns(), n = 0; !atomic_load(&d->stop); next += TICK_NS, n++) {
+    introduce(d, WRITER);
+    int last = LAST_TICKS;
+    for (int64_t next = clock_now_ns(), n = 0; last > 0; next += TICK_NS, n++) {
+        if (atomic_load(&d->stop)) atomic_store(&d->damp, true), last--;
         clock_sleep_until(next);
         int64_t woke = clock_now_ns();
         writer_work(d, woke);
@@ -226,6 +247,7 @@ static void *writer_thread(void *arg)
         if (done - next > 10 * TICK_NS) next = done; /* after a long pause no burst to catch up */
         if (n == ROBOT_HZ) mark_now(&m, d);
     }
+    if (d->left) watchdog_over(d->dog); /* it was damping */
     mark_report(&m, d, WRITER);
     return NULL;
 }
@@ -234,7 +256,7 @@ static void *policy_thread(void *arg)
 {
     deploy *d = arg;
     mark m = {0};
-    set_priority(d, POLICY);
+    introduce(d, POLICY);
     for (int steps = 0; sem_wait(&d->policy_due) == 0 || !atomic_load(&d->stop);) {
         if (atomic_load(&d->stop)) break;
         steps += policy_work(d, clock_now_ns());
@@ -250,7 +272,7 @@ static void *planner_thread(void *arg)
 {
     deploy *d = arg;
     mark m = {0};
-    set_priority(d, PLANNER);
+    introduce(d, PLANNER);
     for (int n = 0; sem_wait(&d->planner_due) == 0 || !atomic_load(&d->stop); n++) {
         if (atomic_load(&d->stop)) break;
         planner_work(d, clock_now_ns());
@@ -360,7 +382,9 @@ hrc_status deploy_open(deploy **out, brain *b, const deploy_options *o, hrc_erro
                                 .bad_state = on_bad_state,
                                 .battery = on_battery,
                                 .other_writer = on_other_writer};
-    hrc_status status = wire_open_controller(&d->net, &o->at, &handlers, err);
+    hrc_status status = HRC_OK;
+    if (o->armed && !o->lockstep) status = watchdog_start(&d->dog, &o->at, o->machine, o->damp_s, err);
+    if (status == HRC_OK) status = wire_open_controller(&d->net, &o->at, &handlers, err);
     if (status == HRC_OK) status = wait_for_robot(d, err);
     if (status == HRC_OK) status = check_robot(d, err);
     if (status < 0) {
@@ -401,6 +425,7 @@ static hrc_status start_recording(deploy *d, hrc_error *err)
 
 hrc_status deploy_start(deploy *d, hrc_error *err)
 {
+    if (d->dog) TRY(watchdog_ready(d->dog, d->net, d->o.patience_s, err));
     if (d->o.armed && !d->o.no_switcher) TRY(takeover(d->net, err));
     if (d->o.realtime) d->report.memory_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
     TRY(start_recording(d, err));
@@ -410,6 +435,16 @@ hrc_status deploy_start(deploy *d, hrc_error *err)
 void deploy_ask(deploy *d, uint32_t asks)
 {
     atomic_fetch_or(&d->asks, asks);
+}
+
+void deploy_damp(deploy *d)
+{
+    atomic_store(&d->damp, true);
+}
+
+void deploy_crash(deploy *d)
+{
+    watchdog_alarm(d->dog);
 }
 
 deploy_status deploy_look(deploy *d)
@@ -433,6 +468,7 @@ void deploy_close(deploy *d)
 {
     if (!d) return;
     deploy_stop(d, NULL);
+    watchdog_stop(d->dog);
     wire_close(d->net);
     sem_destroy(&d->policy_due);
     sem_destroy(&d->planner_due);

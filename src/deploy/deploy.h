@@ -6,7 +6,9 @@
  *   writer     500 Hz on absolute time: pilot_tick, and the command goes out
  *
  * They hand each other the latest value (slot.h) and never wait for one another. In lockstep, for simulated
- * robots, one thread does the same things in the order of the states, and time is the robot's. */
+ * robots, one thread does the same things in the order of the states, and time is the robot's.
+ *
+ * When armed, and not in lockstep, a watchdog process stands by (watchdog.h). */
 #ifndef HRC_DEPLOY_DEPLOY_H
 #define HRC_DEPLOY_DEPLOY_H
 
@@ -26,6 +28,7 @@ typedef struct {
     bool no_switcher;             /* the robot has no motion switcher to ask */
     int machine;                  /* mode_machine that the gains are for */
     double patience_s;            /* for the robot to appear */
+    double damp_s;                /* how long the watchdog damps when we have died */
     recorder *recording;          /* borrowed; NULL: none */
     int64_t (*allocations)(void); /* of the calling thread so far; NULL: not counted */
     bool freeze_policy;           /* for a test: its thread stops after a second of policy */
@@ -66,9 +69,13 @@ hrc_status deploy_open(deploy **out, brain *b, const deploy_options *o, hrc_erro
 
 /* Takes the robot over from its own motion service (when armed) and starts the threads. */
 hrc_status deploy_start(deploy *d, hrc_error *err);
-void deploy_ask(deploy *d, uint32_t asks);          /* ASK_ bits, from any thread */
-deploy_status deploy_look(deploy *d);               /* one thread */
-void deploy_stop(deploy *d, deploy_report *report); /* ends the threads: nothing is sent after it */
-void deploy_close(deploy *d);                       /* NULL is fine */
+void deploy_ask(deploy *d, uint32_t asks); /* ASK_ bits, from any thread or signal handler */
+void deploy_damp(deploy *d);               /* damping from now on, whatever is asked for; likewise */
+void deploy_crash(deploy *d);              /* we die: the watchdog damps at once; likewise */
+deploy_status deploy_look(deploy *d);      /* one thread */
+
+/* Ends the threads: damping is what is sent last, and nothing after it. */
+void deploy_stop(deploy *d, deploy_report *report);
+void deploy_close(deploy *d); /* NULL is fine */
 
 #endif

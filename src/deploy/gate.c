@@ -8,6 +8,7 @@
 
 #define MS 1000000LL
 #define NOMINAL_NS (ROBOT_TICK_MS * MS)
+#define PERIOD_S (0.001 * ROBOT_TICK_MS) /* of commands */
 #define LAG_SHARE 1000 /* the baseline of delays forgets 1 ms a second: more than clocks drift apart */
 #define CRC_TRIP 5000  /* five bad states; one is forgotten in a second of good ones */
 #define CRC_BAD 1000
@@ -20,7 +21,7 @@
 #define DAMPING_ARM 3.0f
 
 static const char *const TEXT[] = {
-#define TRIP_TEXT(name, text) text,
+#define TRIP_TEXT(name, text, answer) text,
     TRIP_LIST(TRIP_TEXT)
 #undef TRIP_TEXT
 };
@@ -28,6 +29,16 @@ static const char *const TEXT[] = {
 const char *trip_text(trip t)
 {
     return t >= 0 && t < TRIPS ? TEXT[t] : "unknown";
+}
+
+trip_answer trip_answered(trip t)
+{
+    static const trip_answer ANSWER[] = {
+#define TRIP_ANSWER(name, text, answer) ANSWER_##answer,
+        TRIP_LIST(TRIP_ANSWER)
+#undef TRIP_ANSWER
+    };
+    return t >= 0 && t < TRIPS ? ANSWER[t] : ANSWER_DAMP;
 }
 
 gate_limits gate_from_config(const config *cfg)
@@ -45,7 +56,7 @@ gate_limits gate_from_config(const config *cfg)
         .state_s = cfg->deploy_state_s,
         .policy_s = cfg->deploy_policy_s,
         .remote_s = cfg->deploy_remote_s,
-        .step = cfg->deploy_step,
+        .slew = {cfg->deploy_target_speed, cfg->deploy_target_accel, cfg->deploy_target_jerk},
         .overreach = cfg->deploy_overreach,
     };
 }
@@ -61,8 +72,8 @@ static bool finite_row(const float *x, int n)
 
 static bool state_finite(const robot_state *s)
 {
-    return finite_row(s->quat, 4) && finite_row(s->gyro, 3) && finite_row(s->q, HRC_JOINTS) &&
-           finite_row(s->dq, HRC_JOINTS);
+    return finite_row(s->quat, 4) && finite_row(s->gyro, 3) && finite_row(s->accel, 3) &&
+           finite_row(s->q, HRC_JOINTS) && finite_row(s->dq, HRC_JOINTS);
 }
 
 /* Angle between the robot's vertical and the world's. */
@@ -95,9 +106,9 @@ static trip watch_joint(const robot_state *s, int i, const gate_limits *limits)
     if (q < G1_JOINT[i].lo - limits->joint_margin || q > G1_JOINT[i].hi + limits->joint_margin)
         return TRIP_JOINT_RANGE;
     if (fabs((double)s->dq[i]) > limits->joint_speed) return TRIP_JOINT_SPEED;
-    if ((a > limits->hot_both && b > limits->hot_both) || a > limits->hot_one || b > limits->hot_one)
-        return TRIP_TEMPERATURE;
-    return s->fault[i] ? TRIP_MOTOR_FAULT : TRIP_NONE;
+    if (s->fault[i]) return TRIP_MOTOR_FAULT;
+    bool hot = (a > limits->hot_both && b > limits->hot_both) || a > limits->hot_one || b > limits->hot_one;
+    return hot ? TRIP_TEMPERATURE : TRIP_NONE;
 }
 
 /* A new state against the one before it: `pauses` states would fit between. */
@@ -114,6 +125,18 @@ static trip watch_change(const watch *w, const robot_state *s, const gate_limits
             return TRIP_JOINT_JUMP;
         }
     return TRIP_NONE;
+}
+
+/* The sensors against each other. */
+static trip watch_senses(watch *w, const robot_state *s, const robot_command *commanded, int *joint)
+{
+    static const trip TRIP_OF[] = {[SENSORS_AGREE] = TRIP_NONE,       [SENSORS_JOINT] = TRIP_JOINT_DRIFT,
+                                   [SENSORS_SPEED] = TRIP_SPEED_JUMP, [SENSORS_STUCK] = TRIP_JOINT_STAYS,
+                                   [SENSORS_TURN] = TRIP_IMU_DRIFT,   [SENSORS_LEAN] = TRIP_IMU_LEAN};
+    int whose;
+    trip t = TRIP_OF[sensors_step(&w->senses, s, &w->last, commanded, &whose)];
+    if (t && *joint < 0) *joint = whose;
+    return t;
 }
 
 static void note_changes(watch *w, const watch_input *in)
@@ -153,6 +176,12 @@ static trip watch_clock(watch *w, const watch_input *in, const gate_limits *limi
     return TRIP_NONE;
 }
 
+static trip watch_rate(watch *w, const watch_input *in, int64_t passed_ns)
+{
+    w->rate = w->begun ? sensors_rate(w->rate, in->states - w->states, seconds(passed_ns)) : ROBOT_HZ;
+    return w->rate < SENSORS_RATE_MIN ? TRIP_STATE_RATE : TRIP_NONE;
+}
+
 static trip watch_link(watch *w, const watch_input *in)
 {
     uint32_t bad = in->bad_states - w->bad_states;
@@ -167,35 +196,46 @@ static trip watch_link(watch *w, const watch_input *in)
     return others ? TRIP_OTHER_WRITER : TRIP_NONE;
 }
 
+/* The first that was found, but damping before the way down. True: it is t now. */
+static bool worse(trip *worst, trip t)
+{
+    bool graver = trip_answered(*worst) == ANSWER_LOWER && trip_answered(t) == ANSWER_DAMP;
+    if (!t || (*worst && !graver)) return false;
+    *worst = t;
+    return true;
+}
+
 /* All that can be said of the latest state, whether it is new or not. */
 static trip watch_state(const robot_state *s, const gate_limits *limits, int *joint)
 {
     trip t = watch_body(s, limits);
-    for (int i = 0; i < HRC_JOINTS && !t; i++)
-        if ((t = watch_joint(s, i, limits))) *joint = i;
+    for (int i = 0; i < HRC_JOINTS; i++)
+        if (worse(&t, watch_joint(s, i, limits))) *joint = i;
     return t;
 }
 
-static void worse(trip *worst, trip t)
-{
-    if (!*worst) *worst = t;
-}
-
-trip watch_step(watch *w, const watch_input *in, const gate_limits *limits, bool moving, int *joint)
+trip watch_step(watch *w, const watch_input *in, const gate_limits *limits, const robot_command *commanded,
+                int *joint)
 {
     int whose = -1;
     trip found = TRIP_NONE;
+    bool moving = commanded != NULL;
     if (moving && !w->moving) w->q_ns = w->dq_ns = in->now_ns; /* a resting robot may repeat itself */
     w->moving = moving;
     if (!in->state) return TRIP_STATE_STALE;
     if (!w->begun) w->now_ns = in->now_ns - NOMINAL_NS;
     if (!w->begun) w->bad_states = in->bad_states, w->other_commands = in->other_commands;
+    int64_t passed_ns = in->now_ns - w->now_ns;
     worse(&found, watch_clock(w, in, limits));
     worse(&found, watch_link(w, in));
+    worse(&found, watch_rate(w, in, passed_ns));
     if (!state_finite(in->state)) {
         worse(&found, TRIP_STATE_NONFINITE);
     } else {
-        if (w->begun && in->states != w->states) worse(&found, watch_change(w, in->state, limits, &whose));
+        if (w->begun && in->states != w->states) {
+            worse(&found, watch_change(w, in->state, limits, &whose));
+            worse(&found, watch_senses(w, in->state, commanded, &whose));
+        }
         if (!w->begun || in->states != w->states) note_changes(w, in);
         worse(&found, watch_ages(w, in, limits, moving));
         worse(&found, watch_state(in->state, limits, &whose));
@@ -244,10 +284,14 @@ static void damp_joint(robot_command *c, int i, float q)
     c->kd[i] = damping_gain(i);
 }
 
-void gate_damping(robot_command *c, const float sent[HRC_JOINTS], const robot_state *measured)
+static float reading(const robot_state *measured, int i, float otherwise)
 {
-    for (int i = 0; i < HRC_JOINTS; i++)
-        damp_joint(c, i, measured && isfinite(measured->q[i]) ? measured->q[i] : sent[i]);
+    return measured && isfinite(measured->q[i]) ? measured->q[i] : otherwise;
+}
+
+void gate_damping(robot_command *c, const float last[HRC_JOINTS], const robot_state *measured)
+{
+    for (int i = 0; i < HRC_JOINTS; i++) damp_joint(c, i, reading(measured, i, last[i]));
 }
 
 static bool joint_finite(const robot_command *c, int i)
@@ -286,9 +330,18 @@ static void bound_parts(robot_command *c, int i)
     c->kd[i] = clampf(c->kd[i], 0, KD_MAX);
 }
 
+/* Where the target goes from: at first, and after damping, from rest at the reading. */
+static float led(slew *from, bool stiff, float goal, int i, const robot_state *measured,
+                 const gate_limits *limits)
+{
+    if (!stiff) *from = (slew){.x = (double)within(reading(measured, i, goal), i, limits)};
+    slew_step(from, (double)goal, gate_low(i, limits), gate_high(i, limits), &limits->slew, PERIOD_S);
+    return within((float)from->x, i, limits);
+}
+
 /* First the target is drawn towards the robot until the torque is allowed, which is what the drive's own
- * limit would do; then the step; and if these two cannot both be had, the gains give way. */
-static void pass_joint(robot_command *c, int i, float sent, const robot_state *measured,
+ * limit would do; then it is led there; and if these two cannot both be had, the gains give way. */
+static void pass_joint(robot_command *c, int i, gate_memory *sent, const robot_state *measured,
                        const gate_limits *limits, int changed[3])
 {
     const double effort = G1_JOINT[i].effort;
@@ -303,11 +356,11 @@ static void pass_joint(robot_command *c, int i, float sent, const robot_state *m
         changed[2] = 1;
     }
     if (c->kp[i] > 0) {
-        float step = (float)limits->step;
-        float q = clampf(c->q[i], sent - step, sent + step);
+        float q = led(&sent->target[i], sent->stiff[i], c->q[i], i, measured, limits);
         changed[1] |= q != c->q[i];
-        c->q[i] = within(q, i, limits);
+        c->q[i] = q;
     }
+    sent->stiff[i] = c->kp[i] > 0;
     torque = torque_of(c, i, measured);
     if (fabs(torque) > effort * 1.0001) {
         float factor = (float)(effort / fabs(torque));
@@ -316,15 +369,13 @@ static void pass_joint(robot_command *c, int i, float sent, const robot_state *m
     }
 }
 
-void gate_pass(robot_command *c, float sent[HRC_JOINTS], const robot_state *measured,
-               const gate_limits *limits, gate_counts *counts)
+void gate_pass(robot_command *c, gate_memory *sent, const robot_state *measured, const gate_limits *limits,
+               gate_counts *counts)
 {
     int changed[3] = {0};
     for (int i = 0; i < HRC_JOINTS; i++) {
-        if (!joint_finite(c, i))
-            damp_joint(c, i, measured && isfinite(measured->q[i]) ? measured->q[i] : sent[i]);
-        pass_joint(c, i, sent[i], measured, limits, changed);
-        sent[i] = c->q[i];
+        if (!joint_finite(c, i)) damp_joint(c, i, reading(measured, i, (float)sent->target[i].x));
+        pass_joint(c, i, sent, measured, limits, changed);
     }
     counts->limited += changed[0], counts->stepped += changed[1], counts->weakened += changed[2];
 }

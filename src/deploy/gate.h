@@ -2,54 +2,68 @@
  * clocks, locks or memory of their own:
  *
  *   watch_step   looks at the robot, the clock and the operator's link, once a tick, and says what is wrong
- *   gate_pass    bounds a command: finite, joint limits, step from the last command, torque
+ *   gate_pass    bounds a command: finite, joint limits, speed, acceleration and jerk of targets, torque
  *
  * What leaves gate_pass is finite; every q lies within the joint's hard limits and `overreach` action scales
  * beyond (policies push with targets that lie beyond: one action scale is a quarter of the motor's effort);
- * with stiffness it lies within `step` of the q sent before; and |tau + kp (q - measured) + kd (dq -
- * measured)| is at most the effort. */
+ * while a joint is stiff its q moves from command to command within `slew`; and |tau + kp (q - measured) +
+ * kd (dq - measured)| is at most the effort. */
 #ifndef HRC_DEPLOY_GATE_H
 #define HRC_DEPLOY_GATE_H
 
 #include "base/config.h"
-#include "deploy/messages.h"
+#include "deploy/sensors.h"
+#include "deploy/slew.h"
+
+/* What can be wrong, and the answer to it: damping at once, or, where the robot can still balance, the way
+ * down (lower.h) first. */
+typedef enum { ANSWER_DAMP, ANSWER_LOWER } trip_answer;
 
 #define TRIP_LIST(X)                                                                                         \
-    X(NONE, "nothing")                                                                                       \
-    X(STATE_STALE, "no state from the robot")                                                                \
-    X(STATE_GAP, "states were missing, then came again")                                                     \
-    X(STATE_LATE, "states arrive late")                                                                      \
-    X(STATE_NONFINITE, "a state holds NaN or infinity")                                                      \
-    X(IMU_NORM, "the IMU's quaternion is not of length 1")                                                   \
-    X(IMU_STUCK, "the IMU repeats itself")                                                                   \
-    X(IMU_JUMP, "the IMU's orientation jumps")                                                               \
-    X(TILT, "the robot tilts too far")                                                                       \
-    X(GYRO, "the robot turns too fast")                                                                      \
-    X(JOINT_RANGE, "a joint reads beyond its limits")                                                        \
-    X(JOINT_JUMP, "a joint's angle jumps")                                                                   \
-    X(JOINT_STUCK, "the joints' readings repeat themselves")                                                 \
-    X(JOINT_SPEED, "a joint moves too fast")                                                                 \
-    X(TEMPERATURE, "a motor is too hot")                                                                     \
-    X(MOTOR_FAULT, "a motor reports a fault")                                                                \
-    X(BATTERY, "the battery is low")                                                                         \
-    X(MACHINE, "mode_machine changed")                                                                       \
-    X(CLOCK, "our own clock or schedule is broken")                                                          \
-    X(CRC, "too many states with a wrong check sum")                                                         \
-    X(OTHER_WRITER, "somebody else sends commands")                                                          \
-    X(REMOTE_LOST, "the remote is gone")                                                                     \
-    X(POLICY_STALE, "the policy gives no targets")                                                           \
-    X(POLICY_NONFINITE, "the policy's target is not finite")                                                 \
-    X(POLICY_GAVE_UP, "the policy has had no plan for too long")                                             \
-    X(OPERATOR, "the operator asked for damping")
+    X(NONE, "nothing", DAMP)                                                                                 \
+    X(STATE_STALE, "no state from the robot", DAMP)                                                          \
+    X(STATE_GAP, "states were missing, then came again", DAMP)                                               \
+    X(STATE_LATE, "states arrive late", DAMP)                                                                \
+    X(STATE_RATE, "states come too seldom", DAMP)                                                            \
+    X(STATE_NONFINITE, "a state holds NaN or infinity", DAMP)                                                \
+    X(IMU_NORM, "the IMU's quaternion is not of length 1", DAMP)                                             \
+    X(IMU_STUCK, "the IMU repeats itself", DAMP)                                                             \
+    X(IMU_JUMP, "the IMU's orientation jumps", DAMP)                                                         \
+    X(IMU_DRIFT, "the IMU's orientation and its gyro disagree", DAMP)                                        \
+    X(IMU_LEAN, "the IMU's orientation and its accelerometer disagree", DAMP)                                \
+    X(TILT, "the robot tilts too far", DAMP)                                                                 \
+    X(GYRO, "the robot turns too fast", DAMP)                                                                \
+    X(JOINT_RANGE, "a joint reads beyond its limits", DAMP)                                                  \
+    X(JOINT_JUMP, "a joint's angle jumps", DAMP)                                                             \
+    X(JOINT_STUCK, "the joints' readings repeat themselves", DAMP)                                           \
+    X(JOINT_STAYS, "a joint's reading stays though it is commanded to move", DAMP)                           \
+    X(JOINT_DRIFT, "a joint's angle and its speed disagree", DAMP)                                           \
+    X(SPEED_JUMP, "a joint's speed jumps", DAMP)                                                             \
+    X(JOINT_SPEED, "a joint moves too fast", DAMP)                                                           \
+    X(TEMPERATURE, "a motor is too hot", LOWER)                                                              \
+    X(MOTOR_FAULT, "a motor reports a fault", DAMP)                                                          \
+    X(BATTERY, "the battery is low", LOWER)                                                                  \
+    X(MACHINE, "mode_machine changed", DAMP)                                                                 \
+    X(CLOCK, "our own clock or schedule is broken", DAMP)                                                    \
+    X(CRC, "too many states with a wrong check sum", DAMP)                                                   \
+    X(OTHER_WRITER, "somebody else sends commands", DAMP)                                                    \
+    X(REMOTE_LOST, "the remote is gone", LOWER)                                                              \
+    X(POLICY_STALE, "the policy gives no targets", DAMP)                                                     \
+    X(POLICY_NONFINITE, "the policy's target is not finite", DAMP)                                           \
+    X(PLANS_LATE, "plans have come too late for too long", LOWER)                                            \
+    X(POLICY_FAILED, "the policy has failed", DAMP)                                                          \
+    X(OPERATOR, "the operator asked for damping", DAMP)                                                      \
+    X(WATCHDOG, "the watchdog is gone, or it damps the robot in our place", DAMP)
 
 typedef enum {
-#define TRIP_ENUM(name, text) TRIP_##name,
+#define TRIP_ENUM(name, text, answer) TRIP_##name,
     TRIP_LIST(TRIP_ENUM)
 #undef TRIP_ENUM
         TRIPS,
 } trip;
 
 const char *trip_text(trip t);
+trip_answer trip_answered(trip t);
 
 typedef struct {
     double tilt, gyro, joint_speed; /* rad, rad/s, rad/s */
@@ -59,7 +73,7 @@ typedef struct {
     int battery;                    /* per cent */
     double state_s, policy_s;       /* ages that trip */
     double remote_s;
-    double step;      /* of a joint's target in one command, rad */
+    slew_limits slew; /* of a joint's target */
     double overreach; /* of targets beyond the hard limits, in action scales */
 } gate_limits;
 
@@ -83,12 +97,16 @@ typedef struct {
     int64_t remote_ns; /* when the remote was last there; 0: never */
     int64_t imu_ns, gyro_ns, q_ns, dq_ns; /* when each last changed */
     int stuck_clock, crc_level;
+    double rate; /* of states, Hz */
+    sensors senses;
     bool begun, moving;
 } watch;
 
-/* What is wrong now, TRIP_NONE: nothing. `joint` (may be NULL): whose, or -1. moving: the joints are under
- * control, so that their readings must change. */
-trip watch_step(watch *w, const watch_input *in, const gate_limits *limits, bool moving, int *joint);
+/* What is wrong now, TRIP_NONE: nothing; what is answered by damping comes before the rest. `joint` (may be
+ * NULL): whose, or -1. commanded: the last command when the joints are under control, so that their readings
+ * must change; else NULL. */
+trip watch_step(watch *w, const watch_input *in, const gate_limits *limits, const robot_command *commanded,
+                int *joint);
 
 /* How far the targets of a joint may go, rad. */
 double gate_low(int joint, const gate_limits *limits);
@@ -96,16 +114,22 @@ double gate_high(int joint, const gate_limits *limits);
 
 /* Counts of what the gate had to change. */
 typedef struct {
-    uint32_t limited, stepped, weakened; /* commands with a joint beyond limits, step, torque */
+    uint32_t limited, stepped, weakened; /* commands with a joint beyond limits, slew, torque */
 } gate_counts;
 
-/* The command that may leave instead of c. sent (29): q of the command before, updated. Non-finite parts of c
- * are the caller's to trip on: here they become damping of that joint. */
-void gate_pass(robot_command *c, float sent[HRC_JOINTS], const robot_state *measured,
-               const gate_limits *limits, gate_counts *counts);
+/* What was sent before; plain data, {0} at first. */
+typedef struct {
+    slew target[HRC_JOINTS];
+    bool stiff[HRC_JOINTS]; /* else the next target starts from rest where the reading is */
+} gate_memory;
 
-/* Damping: no stiffness, q where the robot is. measured NULL: q stays `sent`. */
-void gate_damping(robot_command *c, const float sent[HRC_JOINTS], const robot_state *measured);
+/* The command that may leave instead of c. Non-finite parts of c are the caller's to trip on: here they
+ * become damping of that joint. */
+void gate_pass(robot_command *c, gate_memory *sent, const robot_state *measured, const gate_limits *limits,
+               gate_counts *counts);
+
+/* Damping: no stiffness, q where the robot is. measured NULL: q stays `last`. */
+void gate_damping(robot_command *c, const float last[HRC_JOINTS], const robot_state *measured);
 
 bool command_finite(const robot_command *c);
 

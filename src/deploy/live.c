@@ -67,6 +67,7 @@ static float *put_robot(float *at, const play_robot *r)
         [LIVE_PLANNER] = r->planner,
         [LIVE_STUCK] = *r->problem != 0,
         [LIVE_HIT] = r->world.punch.left_s > 0,
+        [LIVE_OFF] = (float)p->off,
         [LIVE_FORCES] = (float)r->nforces,
     };
     at = put_doubles(at, r->world.qpos, HRC_NQ);

@@ -25,6 +25,7 @@ enum {
     LIVE_PLANNER, /* on */
     LIVE_STUCK,   /* there is a problem */
     LIVE_HIT,     /* it is being punched or dragged */
+    LIVE_OFF,     /* the reference: 0 on it, 1 lost */
     LIVE_FORCES,  /* how many contact forces follow */
     LIVE_SIGNALS,
     LIVE_SHOWN = 2, /* keyframes of the plan: the 5th and the last */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -263,12 +264,18 @@ static void write_summary(mcap *m)
     write_bytes(m, MAGIC, sizeof MAGIC);
 }
 
+/* On the disk, where the file is one that has a disk. */
+static bool settle(FILE *file)
+{
+    return fflush(file) == 0 && (fsync(fileno(file)) == 0 || errno == EINVAL || errno == EROFS);
+}
+
 hrc_status mcap_close(mcap *m, hrc_error *err)
 {
     hrc_status status = HRC_OK;
     mcap_flush(m);
     write_summary(m);
-    bool failed = m->failed | (fclose(m->file) != 0);
+    bool settled = settle(m->file), failed = (fclose(m->file) != 0) | m->failed | !settled;
     if (failed) status = fail(err, HRC_EFILE, "%s: was not written whole: %s", m->path, strerror(errno));
     for (int i = 0; i < m->nchannels; i++) text_free(&m->channels[i].index);
     text_free(&m->declared);

@@ -5,7 +5,9 @@
  *   RAMP     from the pose recorded at its start to the first pose of the motion, on a smooth curve in time
  *   HOLD     that pose
  *   POLICY   the policy's targets, blended in from the hold; at the motion's end it holds the last frame
- *   TRIPPED  damping for good: something was wrong while the robot was held or moved
+ *   LOWER    something is wrong that leaves the robot its balance: the policy brings it to the stance and
+ * down into a crouch (lower.h), then TRIPPED TRIPPED  damping for good: something was wrong while the robot
+ * was held or moved
  *
  * Every command goes through the gate. A tick depends on nothing but the pilot and its input, both plain
  * data, so a recorded run can be flown again and must give the same bits. While states are late, the ramp and
@@ -22,6 +24,7 @@ typedef enum {
     PILOT_RAMP,
     PILOT_HOLD,
     PILOT_POLICY,
+    PILOT_LOWER,
     PILOT_TRIPPED,
     PILOT_MODES
 } pilot_mode;
@@ -31,9 +34,11 @@ const char *pilot_mode_name(pilot_mode mode);
 /* What the policy gives, 50 times a second. */
 enum {
     TARGET_ENDED = 1, /* the motion is over, its last frame is held */
-    TARGET_HOLD = 2,  /* plans have failed for too long: stay where the last command was */
-    TARGET_DAMP = 4,  /* and for longer still, or the policy failed */
+    TARGET_LATE = 2,  /* plans have been late for too long */
+    TARGET_DAMP = 4,  /* the policy failed */
 };
+
+#define EPOCH_LOWER 0x80000000u /* this bit of an epoch: the policy is to lower the robot */
 
 typedef struct {
     int64_t ns;     /* when it was made */
@@ -65,17 +70,18 @@ typedef struct {
     watch eyes;
     gate_counts counts;
     pilot_mode mode;
-    trip why;                /* of TRIPPED; else what is wrong now, or TRIP_NONE */
+    trip why;                /* of LOWER and TRIPPED; else what is wrong now, or TRIP_NONE */
     int joint;               /* of why, or -1 */
     int64_t since_ns;        /* in this mode */
     int64_t ended_ns;        /* the motion's end was seen; 0: not yet */
     int64_t tick_ns;         /* of the tick before */
     double progress_s;       /* of ramp and blend; stands still while states are late */
-    uint32_t epoch;          /* counts starts of the policy */
+    uint32_t epoch;          /* counts starts of the policy; EPOCH_LOWER */
     int32_t keys;            /* of the remote, at the tick before */
     uint32_t asks;           /* heard in this tick */
     uint32_t refused;        /* asks that were not obeyed because of `why` */
-    float sent[HRC_JOINTS];  /* q of the last command */
+    robot_command last;      /* that was sent */
+    gate_memory sent;        /* of the gate */
     float start[HRC_JOINTS]; /* where the ramp began */
     float hold[HRC_JOINTS];  /* where the hold and the blend begin */
 } pilot;

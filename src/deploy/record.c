@@ -41,7 +41,7 @@ static const struct {
      "float32 rewrite_rad\nfloat32[29] reference\n",
      sizeof(brain_output)},
     {"plan", "heracles/Plan",
-     "int64 step\nint64 ns\nint64 took_ns\nuint32 epoch\nint32 verdict\nfloat32[288] keyframes\n",
+     "int64 step\nint64 ns\nint64 took_ns\nuint32 epoch\nint32 verdict\nfloat32[288] keyframes\nfloat64 span_s\n",
      sizeof(brain_plan)},
     {"event", "heracles/Event", "int64 ns\nstring text\n", sizeof(event)},
 };

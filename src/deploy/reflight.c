@@ -48,6 +48,7 @@ static hrc_status keep_event(reflight *r, const mcap_message *m)
     if (m->size < from) return HRC_OK;
     memcpy(&e.ns, m->data, sizeof e.ns);
     memcpy(e.text, (const char *)m->data + from, n < sizeof e.text - 1 ? n : sizeof e.text - 1);
+    status_tame(e.text, false);
     text_bytes(&r->records[RECORD_EVENT], &e, sizeof e);
     return HRC_OK;
 }
@@ -73,7 +74,9 @@ static hrc_status keep_message(void *ctx, const mcap_message *m, hrc_error *err)
 static char *copy(arena *memory, const char *s, size_t n)
 {
     char *out = ARENA_NEW(memory, char, n + 1);
-    if (out) memcpy(out, s, n);
+    if (!out) return NULL;
+    memcpy(out, s, n);
+    status_tame(out, true);
     return out;
 }
 
@@ -282,7 +285,7 @@ static void think_again(const reflight *r, brain *b, reflight_result *out, int64
     brain_request request;
     brain_plan plan;
     if (!brain_wants(b, &request)) return;
-    const brain_plan *recorded = plan_of(r, request.epoch, request.step);
+    const brain_plan *recorded = plan_of(r, request.epoch, request.ask.step);
     if (!recorded) return; /* the run ended before it was made */
     brain_think(b, &request, recorded->ns, &plan);
     plan.took_ns = recorded->took_ns;
@@ -349,7 +352,7 @@ static void frame_of(const reflight *r, rollout *out, int i, const record_tick *
     if (s) brain_pose(pose, &s->state);
     for (int k = 0; k < HRC_NQ; k++) qpos[k] = s || i == 0 ? (float)pose[k] : qpos[k - HRC_NQ];
     memcpy(ref, qpos, sizeof(float) * HRC_NQ);
-    if (t->mode == PILOT_POLICY && target_of(r, t->target))
+    if ((t->mode == PILOT_POLICY || t->mode == PILOT_LOWER) && target_of(r, t->target))
         memcpy(ref + 7, ((const brain_output *)at(r, RECORD_TARGET, t->target - 1))->reference,
                sizeof(float) * HRC_JOINTS);
     memcpy(out->target + (size_t)i * HRC_JOINTS, t->command.q, sizeof t->command.q);

@@ -28,6 +28,7 @@ enum {
     ASK_DAMP = 1, /* Select, or L2 and B: at any time */
     ASK_RAMP = 2, /* L2 and Up: to the first pose */
     ASK_GO = 4,   /* R1 and X: start the policy */
+    ASK_TRIP = 8, /* no operator's: the watchdog is gone, or damps in our place (watchdog.h) */
 };
 
 bool remote_present(const uint8_t remote[ROBOT_REMOTE]); /* false: all zero, as when it is off */

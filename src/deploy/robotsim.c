@@ -6,6 +6,7 @@
 #include "deploy/clock.h"
 
 #define BATTERY_EVERY 250 /* ticks: twice a second */
+#define BATTERY_FLAT 5    /* per cent */
 #define FRAME_EVERY 10    /* 50 Hz */
 #define PRIORITY 78
 #define LOOK_MS 100 /* how often a waiting robot looks whether anybody is there */
@@ -91,7 +92,9 @@ static void publish(robotsim *r, int64_t tick, const robot_state *s)
     float quat[4], gyro[3];
     simbot_torso(r->robot, quat, gyro);
     wire_send_torso(r->net, quat, gyro);
-    if (tick % BATTERY_EVERY == 0) wire_send_battery(r->net, 100);
+    double flat_s = r->options->flat_at_s;
+    bool flat = flat_s > 0 && (double)tick >= flat_s * ROBOT_HZ;
+    if (tick % BATTERY_EVERY == 0) wire_send_battery(r->net, flat ? BATTERY_FLAT : 100);
     r->report->states += wire_send_state(r->net, s);
 }
 

@@ -13,6 +13,7 @@ typedef struct {
     double seconds; /* of the robot's time; 0: until `stop` says so */
     int bad_states; /* this many states leave with a wrong check sum, from second bad_at_s on */
     double bad_at_s;
+    double flat_at_s;         /* from this second on the battery is nearly flat; 0: never */
     double patience_s;        /* lockstep: wait so long for a controller, or for an order, in real seconds */
     bool (*stop)(void);       /* NULL: never */
     void (*ready)(void *ctx); /* may be NULL: called once the topics are there */

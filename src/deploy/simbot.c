@@ -16,7 +16,7 @@
 #define MACHINE 5
 #define DELAY_MAX 64 /* states kept for the latency */
 #define GRAVITY 9.81
-#define BIG_STEP 0.1
+#define BIG_STEP 0.13
 #define GAP_TICKS 5
 #define NO_KP 1e-6 /* stands for 0, so that torque can be written as a target */
 #define PRESS_S 0.2
@@ -54,7 +54,7 @@ struct simbot {
     double accel[3]; /* of the pelvis, world */
     double torso[3], torso_vel[3], torso_quat[4], torso_gyro[3];
     simbot_counts counts;
-    double tilt, lowest;
+    double tilt, lowest, impact;
 };
 
 /* ---- Create ---- */
@@ -71,18 +71,17 @@ static void look_at_torso(simbot *b)
     quat_rotate_inv(b->torso_gyro, b->torso_quat, moving.ang[G1_TORSO]);
 }
 
-static void stand(simbot *b)
+void simbot_place(simbot *b, const double qpos[HRC_NQ])
 {
-    double qpos[HRC_NQ];
-    if (b->options.qpos)
-        memcpy(qpos, b->options.qpos, sizeof qpos);
-    else
-        g1_default_qpos(qpos);
+    double time = b->world.time;
     sim_reset(b->physics, &b->world, qpos, NULL);
+    b->world.time = time;
+    b->world.want_contact = true;
+    b->obeying = false;
     look_at_torso(b);
     memcpy(b->hook, b->torso, sizeof b->hook);
     b->hook[2] += BAND_LIFT;
-    b->lowest = qpos[2];
+    b->lowest = qpos[2], b->tilt = b->impact = 0;
 }
 
 hrc_status simbot_create(simbot **out, const config *cfg, const simbot_options *options, hrc_error *err)
@@ -104,7 +103,9 @@ hrc_status simbot_create(simbot **out, const config *cfg, const simbot_options *
         simbot_free(b);
         return status;
     }
-    stand(b);
+    double stance[HRC_NQ];
+    g1_default_qpos(stance);
+    simbot_place(b, options->qpos ? options->qpos : stance);
     *out = b;
     return HRC_OK;
 }
@@ -269,6 +270,19 @@ static void read_state(simbot *b, robot_state *s)
     if (b->options.remote || b->options.npresses) remote_press(s->remote, keys);
 }
 
+void simbot_hit(simbot *b, int link, const double force[3], double seconds)
+{
+    sim_hit(&b->world, link, force, seconds);
+}
+
+static double hardest_contact(const simbot *b)
+{
+    double hardest = 0;
+    for (int i = 0; i < G1_LINKS; i++)
+        if (i != G1_LEFT_ANKLE && i != G1_RIGHT_ANKLE) hardest = fmax(hardest, b->world.contact[i]);
+    return hardest;
+}
+
 bool simbot_step(simbot *b, robot_state *out)
 {
     double before[3];
@@ -280,6 +294,7 @@ bool simbot_step(simbot *b, robot_state *out)
     look_at_torso(b);
     b->tilt = fmax(b->tilt, tilt_of(b->world.qpos + 3));
     b->lowest = fmin(b->lowest, b->world.qpos[2]);
+    b->impact = fmax(b->impact, hardest_contact(b));
     b->ticks++, b->since_order++;
     read_state(b, &b->past[b->ticks % DELAY_MAX]);
     int64_t from = b->ticks - b->options.latency_ms / ROBOT_TICK_MS;
@@ -319,4 +334,14 @@ double simbot_tilt(const simbot *b)
 double simbot_lowest(const simbot *b)
 {
     return b->lowest;
+}
+
+double simbot_impact(const simbot *b)
+{
+    return b->impact;
+}
+
+bool simbot_diverged(const simbot *b)
+{
+    return b->world.diverged;
 }

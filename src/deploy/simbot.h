@@ -43,7 +43,7 @@ typedef struct {
     X(not_released, "ignored: the motion service still owned the robot")                                     \
     X(bad_number, "ignored: NaN, infinity or a negative gain")                                               \
     X(beyond_limits, "a target more than an action scale beyond the joint's limits")                         \
-    X(big_steps, "a stiff target more than 0.1 rad from the one before")                                     \
+    X(big_steps, "a stiff target more than 0.13 rad from the one before")                                    \
     X(over_torque, "more torque asked for than the motor has")                                               \
     X(gaps, "pauses of more than 10 ms between orders")                                                      \
     X(lost, "orders that the emulated network lost")
@@ -63,6 +63,12 @@ void simbot_order(simbot *b, const wire_order *order);
 /* 2 ms of physics. False: the state gets lost. */
 bool simbot_step(simbot *b, robot_state *out);
 
+/* At rest in this pose, as if just created; counts and noise go on. */
+void simbot_place(simbot *b, const double qpos[HRC_NQ]);
+
+/* Pushes a link for so long, N in the world's frame. Not for a robot on its band. */
+void simbot_hit(simbot *b, int link, const double force[3], double seconds);
+
 /* The torso's IMU, as of the last step. */
 void simbot_torso(const simbot *b, float quat[4], float gyro[3]);
 
@@ -74,5 +80,7 @@ const double *simbot_qpos(const simbot *b);  /* (HRC_NQ), the truth */
 const float *simbot_target(const simbot *b); /* (29) the drives aim at */
 double simbot_tilt(const simbot *b);         /* rad, largest since the start */
 double simbot_lowest(const simbot *b);       /* lowest height of the pelvis, m */
+bool simbot_diverged(const simbot *b);       /* the physics failed: it stays where it was */
+double simbot_impact(const simbot *b);       /* largest force on a link but the feet since it was placed, N */
 
 #endif

@@ -22,7 +22,7 @@ struct wire {
     dds_entity_t requests, responses;
     wire_controller controller;
     wire_robot robot;
-    bool is_robot;
+    bool is_robot, only_writes;
     hg_state state_out, state_in; /* each touched by one thread */
     hg_command command_out, command_in;
     int corrupt;
@@ -253,6 +253,7 @@ static void hear_request(dds_entity_t reader, void *arg)
 static hrc_status open_controller_topics(wire *w, hrc_error *err)
 {
     TRY(create(&w->commands, w, &COMMANDS, true, NULL, err));
+    if (w->only_writes) return HRC_OK;
     TRY(create(&w->requests, w, &REQUESTS, true, NULL, err));
     TRY(create(&w->responses, w, &RESPONSES, false, NULL, err));
     dds_entity_t others;
@@ -293,6 +294,11 @@ hrc_status wire_open_controller(wire **out, const wire_address *at, const wire_c
                                 hrc_error *err)
 {
     return open_wire(out, at, &(wire){.controller = *handlers}, err);
+}
+
+hrc_status wire_open_writer(wire **out, const wire_address *at, hrc_error *err)
+{
+    return open_wire(out, at, &(wire){.only_writes = true}, err);
 }
 
 hrc_status wire_open_robot(wire **out, const wire_address *at, const wire_robot *handlers, hrc_error *err)

@@ -45,6 +45,7 @@ typedef struct {
 
 hrc_status wire_open_controller(wire **out, const wire_address *at, const wire_controller *handlers,
                                 hrc_error *err);
+hrc_status wire_open_writer(wire **out, const wire_address *at, hrc_error *err); /* commands and no ears */
 hrc_status wire_open_robot(wire **out, const wire_address *at, const wire_robot *handlers, hrc_error *err);
 void wire_close(wire *w); /* NULL is fine; no handler runs after it */
 

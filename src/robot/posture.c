@@ -56,6 +56,13 @@ void heading_turn(float turn[4], const float from[4], const float to[4])
     turn[1] = turn[2] = 0;
 }
 
+float heading_between(const float from[4], const float to[4])
+{
+    float turn[4];
+    heading_turn(turn, from, to);
+    return 2 * atan2f(copysignf(turn[3], turn[0] * turn[3]), fabsf(turn[0]));
+}
+
 void posture_bring(double qpos[HRC_NQ], double *qvel, const float to[HRC_NQ])
 {
     float from[4], turn[4];

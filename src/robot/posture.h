@@ -33,6 +33,7 @@ bool posture_rests(const posture *now, const posture *later);
 /* The turn about the vertical after which `from` is as near to `to` as such a turn can bring it. Yaw angles
  * would not do: those of somebody who lies jump. */
 void heading_turn(float turn[4], const float from[4], const float to[4]);
+float heading_between(const float from[4], const float to[4]); /* its angle, -pi .. pi */
 
 /* A robot taken to where a recorded pose is: turned about the vertical and moved on the floor. Angular
  * velocity is in the robot's own frame and stays; qvel NULL: it rests. */
