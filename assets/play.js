@@ -11,7 +11,8 @@
 
 const STEP = 0, ROBOTS = 1, PACE = 2, BUSY_MS = 3;
 const GAP = 0, REWRITE = 1, PLANNED = 2, REFUSED = 3, PLAN_MS = 4, AT = 5, FRAMES = 6, WAITING = 7, PLANNER = 8,
-    STUCK = 9, HIT = 10, FORCES = 11;
+    STUCK = 9, HIT = 10, OFF = 11, FORCES = 12;
+const REWRITTEN = 0.5; /* rad over all joints: from here on the planner is said to work */
 const MAX_FORCES = 8, RATE_HZ = 50;
 const PULL_N_PER_M = 450, PULL_MAX_N = 600, NEWTONS_PER_M = 900;
 const byId = id => document.getElementById(id);
@@ -548,7 +549,7 @@ class Play {
             if (!pair) return;
             const on = this.frames.signal(i, PLANNER) > 0;
             actor.label.className = on ? 'on' : 'off';
-            actor.label.textContent = on ? 'planner on' : 'planner off';
+            actor.label.textContent = (on ? 'planner on' : 'planner off') + ', ' + this.offWords(i);
             const above = actor.robot.root.position.clone().add(actor.place.position);
             above.z += 0.68;
             const [x, y] = this.onScreen(above);
@@ -776,7 +777,20 @@ class Play {
         this.flashTimer = setTimeout(() => byId('status').textContent = '', 2500);
     }
 
+    offWords(i) {
+        return Math.round(100 * this.frames.signal(i, OFF)) + ' % off';
+    }
+
+    /* How far off its reference the one robot is, and whether the planner rewrites that. */
+    showOff() {
+        const f = this.frames, chip = byId('off'), works = f.signal(0, PLANNED) > 0 && f.signal(0, REWRITE) > REWRITTEN;
+        chip.hidden = f.robots !== 1;
+        chip.classList.toggle('works', works);
+        chip.textContent = this.offWords(0) + ' the reference' + (works ? ', the planner works' : '');
+    }
+
     showTime() {
+        this.showOff();
         const f = this.frames, at = f.signal(0, AT), n = f.signal(0, FRAMES);
         byId('time').textContent = (f.to[STEP] / RATE_HZ).toFixed(2) + ' s';
         byId('motion').textContent = this.state ? this.state.motion + (f.signal(0, WAITING) ? ', on its way to the first pose'
@@ -797,7 +811,7 @@ class Play {
 
     makePlots() {
         const box = byId('plots');
-        const idle = this.scene.planner && this.scene.tracker ? 'the planner has not stepped in' : 'there is no planner';
+        const idle = this.scene.planner && this.scene.tracker ? 'the planner is off' : 'there is no planner';
         this.plots = [new Strip(box, 'Root height', 'm', 1), new Strip(box, 'Joint error', 'rad', 0.5),
                       new Strip(box, 'Plan from reference', 'rad', 0.5, idle), new Strip(box, 'Replan time', 'ms', 2, idle)];
         this.makeSeries(false);

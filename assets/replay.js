@@ -2,8 +2,8 @@
  * The address keeps the moment: #item=0&t=1.25&play=0&ghost=1&plan=1&follow=1&speed=1&view=azimuth,elevation,distance */
 'use strict';
 
-const SIGNALS = 4, GAP = 0, REWRITE = 1, PLANNED = 2, REFUSED = 3; /* of a frame, as eval/rollout.h has them */
-const REWRITTEN = 0.5; /* rad over all joints: from here on the planner is said to have rewritten the reference */
+const SIGNALS = 5, GAP = 0, REWRITE = 1, PLANNED = 2, REFUSED = 3, OFF = 4; /* of a frame, as eval/rollout.h has them */
+const REWRITTEN = 0.5; /* rad over all joints: from here on the planner is said to work */
 
 function bytesOf(base64) {
     const text = atob(base64), bytes = new Uint8Array(text.length);
@@ -101,12 +101,12 @@ class Plans {
         return this.frames.subarray(NQ * i, NQ * (i + 1));
     }
 
-    /* Spans [{from, to, kind}]: where the reference was rewritten, and where the guard refused a plan. */
+    /* Spans [{from, to, kind}]: where the planner works, and where the guard refused a plan. */
     spans() {
         const spans = [];
         for (let i = 0; i < this.n; i++) {
             const s = this.signals.subarray(SIGNALS * i, SIGNALS * (i + 1));
-            const kind = s[REFUSED] ? 'refused' : s[REWRITE] > REWRITTEN ? 'rewritten' : null;
+            const kind = s[REFUSED] ? 'refused' : s[REWRITE] > REWRITTEN ? 'works' : null;
             const last = spans[spans.length - 1];
             if (!kind) continue;
             if (last && last.kind === kind && last.to >= (i - 5) / this.fps) last.to = (i + 1) / this.fps;
@@ -132,6 +132,7 @@ class Replay {
         const plots = document.getElementById('plots');
         this.plots = [new Plot(plots, 'Root height', 'm', t => this.seek(t)),
                       new Plot(plots, 'Joint error', 'rad', t => this.seek(t)),
+                      new Plot(plots, 'Off the reference', '', t => this.seek(t)),
                       new Plot(plots, 'Planner', 'rad', t => this.seek(t))];
         this.makeStage(data.robot);
         this.makeItems();
@@ -208,7 +209,9 @@ class Replay {
         const common = {fps: item.fps, duration: Math.max(this.duration, 1e-9), events: item.events};
         this.plots[0].set({series: heights, ...common});
         this.plots[1].set({series: errors, ...common});
-        this.plots[2].set({series: this.plans ? [
+        this.plots[2].set({series: this.plans ? [{label: '0 on it, 1 lost', colour: ROBOT_COLOUR,
+            values: this.plans.signal(OFF)}] : [], ...common});
+        this.plots[3].set({series: this.plans ? [
             {label: 'robot from reference', colour: ROBOT_COLOUR, values: this.plans.signal(GAP)},
             {label: 'plan from reference', colour: PLAN_COLOUR, values: this.plans.signal(REWRITE)},
         ] : [], ...common});

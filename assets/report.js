@@ -159,22 +159,71 @@ function polar(parent, title, unit, key, top) {
     });
 }
 
+function enduranceRow(table, name, e) {
+    const row = add(table, 'tr'), share = x => x === null ? '' : (100 * x).toFixed(1) + ' %';
+    for (const text of [name, e.n, share(e.survived), share(e.recovered), share(e.late), share(e.back),
+                        e.half === null ? '' : e.half.toFixed(2) + ' s'])
+        add(row, 'td', text);
+}
+
 function endurance() {
     if (!report.methods.some(method => method.endurance)) return;
-    const part = section('endurance', 'Disturbances and falls', 'On its feet: never out of the bounds of completion. ' +
-        'Standing again: on the reference for a second without a break, begun within 5 s of the blow or of the start.');
-    const table = add(part, 'table'), head = add(table, 'tr');
-    for (const text of ['Method', 'n', 'on its feet throughout', 'standing again within 5 s']) add(head, 'th', text);
+    const part = section('endurance', 'Disturbances and falls', 'Never lost: never out of the bounds of completion. ' +
+        'Stands: on the reference from some moment within 5 or 10 s of the blow or of the start, and to the end. Back: within ' +
+        'the bounds for a second without a break, begun within 6 s of the push. Half by: the median time to stand, of all robots.');
+    const table = add(add(part, 'div', null, 'scroll'), 'table'), head = add(table, 'tr');
+    for (const text of ['Method', 'n', 'never lost', 'stands in 5 s', 'stands in 10 s', 'back in 6 s', 'half by'])
+        add(head, 'th', text);
+    for (const method of report.methods) enduranceRow(table, method.name, method.endurance);
     for (const method of report.methods) {
-        const row = add(table, 'tr'), e = method.endurance;
-        for (const text of [method.name, e.n, (100 * e.survived).toFixed(1) + ' %', (100 * e.recovered).toFixed(1) + ' %'])
-            add(row, 'td', text);
+        if (categories.length < 2) break;
+        add(add(table, 'tr', null, 'group'), 'td', method.name + ', by category').colSpan = 7;
+        for (const name of categories)
+            if (method.categories[name].endurance) enduranceRow(table, name, method.categories[name].endurance);
     }
     if (!categories.includes('push') && !categories.includes('punch')) return;
     keys(part, report.methods.map((method, m) => [method.name, methodColour(m)]));
     const grid = add(part, 'div', null, 'grid');
     polar(grid, 'Pushes', 'm/s', 'push', 3);
     polar(grid, 'Punches of 0.08 s', 'N', 'punch', 600);
+}
+
+/* ---- With the planner and without. ---- */
+
+function against() {
+    const planned = report.methods.filter(method => method.against);
+    if (!planned.length) return;
+    const part = section('against', 'With the planner and without', 'Difference of the completion rate from that of the ' +
+        'tracker alone, in points, by category. Identity: joint error over that of the tracker alone, on the rollouts which ' +
+        'that completes; 1 where the planner changes nothing.');
+    const table = add(add(part, 'div', null, 'scroll'), 'table'), head = add(table, 'tr'), groups = Object.keys(planned[0].against.rates);
+    for (const text of ['Method', ...groups, 'identity', 'n']) add(head, 'th', text);
+    for (const method of planned) {
+        const row = add(table, 'tr'), a = method.against;
+        add(row, 'td', method.name + ' – ' + a.method);
+        for (const name of groups) add(row, 'td', (100 * a.rates[name]).toFixed(2).replace(/^(?=[\d])/, '+'));
+        add(row, 'td', a.ratio === null ? '' : a.ratio.toFixed(3));
+        add(row, 'td', a.n);
+    }
+}
+
+/* ---- How natural it is. ---- */
+
+function natural() {
+    if (!report.methods.some(method => method.natural)) return;
+    const part = section('natural', 'How natural', 'Distance of half-second windows of the robot\'s motion from the nearest in ' +
+        'the training clips, in rad a joint, and that of the reference\'s own; joint speeds and torques, their largest share of ' +
+        'what the motors can, and jerk. Means over rollouts; out of bounds: from leaving the bounds of completion until within ' +
+        'them for a second.');
+    const table = add(add(part, 'div', null, 'scroll'), 'table'), head = add(table, 'tr');
+    for (const text of ['Method', 'n']) add(head, 'th', text);
+    for (const figure of report.naturals) add(add(head, 'th', figure.heading), 'small', figure.unit);
+    for (const method of report.methods)
+        for (const {part, n, mean} of method.natural) {
+            const row = add(table, 'tr');
+            for (const text of [method.name + ', ' + part, n]) add(row, 'td', text);
+            for (const x of mean) add(row, 'td', x === null ? '' : x >= 100 ? x.toFixed(0) : x.toPrecision(3));
+        }
 }
 
 /* ---- When the planner acts. ---- */
@@ -364,7 +413,9 @@ document.getElementById('lead').textContent = report.courses.length + ' rollouts
     (method.planner === 'off' ? '' : ', planner ' + method.planner + ' (' + method.plannerTrained + ')')).join('; ') + '.';
 summaryTable();
 bars();
+against();
 endurance();
+natural();
 planner();
 tokens();
 window.rollouts = new Rollouts();

@@ -72,8 +72,8 @@ static void test_seeds(void)
     small_tracker("t.safetensors", "reference");
     small_planner("p.safetensors", 38);
 #define SEEDED                                                                                                 \
-    "$HERACLES eval motions/wave.safetensors --limit 1 --tracker $T/t.safetensors --planner $T/p.safetensors " \
-    "--control.plan=always --json --quiet "
+    "$HERACLES eval motions/wave.safetensors --limit 3 --tracker $T/t.safetensors --planner $T/p.safetensors " \
+    "--json --quiet "
     json_t *first = shell_json(SEEDED "--seed 5"), *second = shell_json(SEEDED "--seed 6"),
            *both = shell_json(SEEDED "--seed 5 --seeds 2");
     double a = number(first, "joint_rad"), b = number(second, "joint_rad");
@@ -138,7 +138,7 @@ static void test_methods(void)
     small_planner("p.safetensors", 38);
 #define METHODS                                                                                              \
     "$HERACLES eval motions/wave.safetensors --limit 0.4 --tracker $T/t.safetensors --planner "              \
-    "$T/p.safetensors --control.plan=always --method pd,heracles,mine=$T/t.safetensors,both=$T/t.safetensors+$T/p.safetensors "
+    "$T/p.safetensors --method pd,heracles,mine=$T/t.safetensors,both=$T/t.safetensors+$T/p.safetensors "
     json_t *j = shell_json(METHODS "--keep $T/kept --csv $T/a.csv --json");
     json_t *all = json_object_get(j, "methods"), *both = json_object_get(all, "both");
     json_t *heracles = json_object_get(all, "heracles"), *pd = json_object_get(all, "pd");
@@ -152,12 +152,41 @@ static void test_methods(void)
     ENSURE(shell("wc -l < $T/a.csv") == 0 && atoi(shell_output) == 5);
     ENSURE(shell(METHODS "--keep $T/kept --csv $T/b.csv --quiet && cmp $T/a.csv $T/b.csv") == 0);
     ENSURE(shell(METHODS "--csv $T/c.csv --quiet && cmp $T/a.csv $T/c.csv") == 0);
-    ENSURE(shell(METHODS "--keep $T/kept --quiet --control.look_ahead=3 >$T/out && ls $T/kept | wc -l") == 0);
+    ENSURE(shell(METHODS "--keep $T/kept --quiet --control.replan=3 >$T/out && ls $T/kept | wc -l") == 0);
     ENSURE(atoi(shell_output) > 3);
     ENSURE(shell("$HERACLES eval motions/wave.safetensors --method magic") == 2 &&
            says("--method is \"magic\""));
     ENSURE(shell("$HERACLES eval motions/wave.safetensors --method heracles --planner off") == 1 &&
            says("--planner is off"));
+}
+
+/* Beside the tracker alone: differences and identity, in JSON and in words; naturalness when asked for. */
+static void test_beside(void)
+{
+    small_tracker("t.safetensors", "reference");
+    small_planner("p.safetensors", 38);
+#define BESIDE                                                                                               \
+    "$HERACLES eval motions/wave.safetensors motions/floor.safetensors --limit 0.6 --tracker "               \
+    "$T/t.safetensors --planner $T/p.safetensors --method tracker,heracles "
+    json_t *j = shell_json(BESIDE "--natural --json");
+    json_t *all = json_object_get(j, "methods"), *with = json_object_get(all, "heracles");
+    json_t *against = json_object_get(with, "against"), *identity = json_object_get(against, "identity");
+    json_t *natural = json_object_get(json_object_get(with, "natural"), "whole");
+    json_t *one = json_array_get(json_object_get(with, "clips"), 0);
+    const double difference = number(with, "cr") - number(json_object_get(all, "tracker"), "cr");
+    const bool none = !json_object_get(json_object_get(all, "tracker"), "against");
+    const size_t categories = json_object_size(json_object_get(against, "cr_difference_by_category"));
+    ENSURE_NEAR(number(against, "cr_difference"), difference, 1e-9);
+    ENSURE(none && categories == json_object_size(json_object_get(with, "categories")));
+    ENSURE(number(identity, "n") >= 1 && number(identity, "joint_ratio") > 0);
+    ENSURE(number(natural, "n") == 2 && number(natural, "nearest_rad") > 0.01 &&
+           number(natural, "torque_peak") > 0);
+    ENSURE(number(json_object_get(json_object_get(one, "natural"), "whole"), "jerk_rms_radps3") > 0);
+    json_decref(j);
+    ENSURE(shell(BESIDE "--natural --quiet") == 0 && says("heracles less tracker, CR in points:") &&
+           says("times that of tracker on the ") && says("whole rollouts"));
+    ENSURE(shell("$HERACLES eval motions/wave.safetensors --limit 0.6 --method pd --quiet") == 0 &&
+           !says("less") && !says("whole rollouts"));
 }
 
 /* The report in a browser: its parts are there, a click plays a rollout, nothing is said on the console. */
@@ -170,13 +199,14 @@ static void test_report(void)
         shell(
             "cp motions/wave.safetensors $T/'<b>mine.safetensors'\n"
             "$HERACLES eval $T/'<b>mine.safetensors' motions/floor.safetensors --limit 1 --method "
-            "pd,heracles --control.plan=always --tracker $T/t.safetensors --planner $T/p.safetensors -o $T/report.html --quiet") ==
+            "tracker,heracles --natural --tracker $T/t.safetensors --planner $T/p.safetensors -o $T/report.html --quiet") ==
         0);
     ENSURE(
         shell("cat >> $T/report.html <<'END'\n<script>\n"
               "const count = what => document.querySelectorAll(what).length;\n"
               "const seen = [count('#summary tbody tr'), count('#bars svg'), count('#planner circle') > 20,\n"
-              "    count('#tokens canvas'), count('#rollouts td button'), overlay.hidden];\n"
+              "    count('#tokens canvas'), count('#rollouts td button'), count('#against tr'),\n"
+              "    count('#natural tr'), overlay.hidden];\n"
               "document.querySelector('#rollouts [data-item=\"2\"]').click();\n"
               "seen.push(overlay.hidden, replay.index, replay.playing);\n"
               "replay.advance(0.3); seen.push(replay.t > 0.2);\n" /* as a picture 0.3 s later would */
@@ -185,11 +215,11 @@ static void test_report(void)
               "</script>\nEND\n"
               "tools/browser \"file://$T/report.html\" --dump-dom > $T/dom 2>&1\n"
               "grep -m1 -o '<title>[^<]*' $T/dom; grep console: $T/dom || true") == 0);
-    if (strcmp(shell_output, "<title>8 6 true 1 4 true false 2 true true true false\n"))
+    if (strcmp(shell_output, "<title>8 6 true 1 4 2 5 true false 2 true true true false\n"))
         test_fail(__FILE__, __LINE__, "%s", shell_output);
 }
 
 TEST_TABLE({"eval.interface", test_interface}, {"eval.what_it_measures", test_what_it_measures},
            {"eval.same_bits", test_same_bits}, {"eval.seeds", test_seeds},
            {"eval.requirements", test_requirements}, {"eval.refusals", test_refusals},
-           {"eval.methods", test_methods}, {"eval.report", test_report}, {"eval.own_suite", test_own_suite})
+           {"eval.methods", test_methods}, {"eval.beside", test_beside}, {"eval.report", test_report}, {"eval.own_suite", test_own_suite})

@@ -27,7 +27,7 @@ static void test_record(void)
     rollout r;
     make_models();
     json_t *j = shell_json(RUN "motions/floor.safetensors --push '1:1.5,0;0.5:0,-1' --punch '2:-100,0' "
-                               "--hold 0.2 --control.plan=always --record $T/run.safetensors --json");
+                               "--hold 0.2 --record $T/run.safetensors --json");
     double seconds = json_number_value(json_object_get(j, "seconds"));
     double plans = json_number_value(json_object_get(j, "plans"));
     bool figures = json_object_get(j, "cr") && json_object_get(j, "joint_rad");
@@ -44,7 +44,7 @@ static void test_record(void)
     ENSURE(second > 100 && second < r.n);
     for (int k = 0; k < 2; k++) /* placed where the robot was */
         ENSURE_NEAR((double)r.ref[second * HRC_NQ + k], (double)r.qpos[second * HRC_NQ + k], 1e-3);
-    for (int k = 0; k < HRC_NQ; k++) /* a plan begins at the robot */
+    for (int k = 0; k < 3; k++) /* a plan begins where the robot is */
         ENSURE_NEAR((double)r.plan[second * HRC_KEYFRAMES * HRC_NQ + k], (double)r.qpos[second * HRC_NQ + k],
                     1e-5);
     rollout_free(&r);
@@ -74,19 +74,19 @@ static void test_starts(void)
     ENSURE(shell("$HERACLES run " MODELS) == 2 && says("which motion?"));
 }
 
-/* Keyframes are drawn, spans stand on the timeline, three plots, nothing on the console. */
+/* Keyframes are drawn, spans stand on the timeline, four plots, nothing on the console. */
 static void test_page(void)
 {
     if (test_shell(NULL, 0, "command -v chromium") != 0) SKIP("chromium is not installed");
     make_models();
-    ENSURE(shell(RUN "--hold 0 --quiet --control.plan=when-lost") == 0);
+    ENSURE(shell(RUN "--hold 0 --quiet") == 0);
     ENSURE(shell("cat >> $T/run.html <<'END'\n<script>replay.advance(0);\n"
                  "document.title = [replay.keyframes.filter(x => x.robot.root.visible).length,\n"
                  "document.querySelectorAll('.timeline-span').length > 0,\n"
                  "document.querySelectorAll('.plot:not([hidden])').length].join();</script>\nEND\n"
                  "tools/browser \"file://$T/run.html#t=3&play=0\" --dump-dom > $T/dom 2>&1\n"
                  "grep -o '<title>[^<]*\\|console:.*' $T/dom") == 0);
-    if (strcmp(shell_output, "<title>2,true,3\n")) test_fail(__FILE__, __LINE__, "%s", shell_output);
+    if (strcmp(shell_output, "<title>2,true,4\n")) test_fail(__FILE__, __LINE__, "%s", shell_output);
 }
 
 TEST_TABLE({"run.record", test_record}, {"run.starts", test_starts}, {"run.page", test_page})

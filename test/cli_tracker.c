@@ -14,7 +14,7 @@
 
 static void test_train(void)
 {
-    json_t *report = shell_json(IN_TEST TRAIN "--iterations 2 -o a.safetensors --json");
+    json_t *report = shell_json(IN_TEST TRAIN "--iterations 2 -o trained.safetensors --json");
     ENSURE(json_number_value(json_object_get(report, "iterations")) == 2);
     ENSURE(json_integer_value(json_object_get(report, "samples")) == 96);
     ENSURE(json_is_true(json_object_get(report, "complete")));
@@ -22,11 +22,11 @@ static void test_train(void)
     json_decref(report);
     hrc_error err;
     track_model m;
-    ENSURE_OK(tracker_load(&m, test_path("a.safetensors"), &err));
+    ENSURE_OK(tracker_load(&m, test_path("trained.safetensors"), &err));
     ENSURE(strstr(m.trained, "ppo, 2 iterations") && strstr(m.config, "worlds = 6"));
     track_model_free(&m);
     ENSURE(shell(IN_TEST
-                 "wc -l < a.safetensors.log.jsonl; $HERACLES plot a.safetensors.log.jsonl -o a.html") == 0);
+                 "wc -l < trained.safetensors.log.jsonl; $HERACLES plot trained.safetensors.log.jsonl -o trained.html") == 0);
     ENSURE(shell_output[0] == '2' && says("figures of 2 lines"));
 }
 
@@ -64,33 +64,124 @@ static void test_from(void)
     ENSURE(memcmp(old.proprio.shift, new.proprio.shift, sizeof(float) * OBS_P) == 0);
     track_model_free(&old), track_model_free(&new);
     ENSURE(shell(IN_TEST TRAIN
-                 "--tracker.action_width=24 --from old.safetensors --iterations 1 -o x.safetensors") == 1);
+                 "--tracker.action_width=24 --from old.safetensors --iterations 1 -o tkx.safetensors") == 1);
     ENSURE(says("old.safetensors: action.0.weight has another shape"));
 }
 
 static void test_interrupted(void)
 {
     ENSURE(shell(IN_TEST
-                 "(trap - INT; exec " TRAIN "--minutes 5 -o c.safetensors) & p=$!; "
-                 "while [ ! -s c.safetensors.log.jsonl ]; do sleep 0.02; done; kill -INT $p; wait $p") ==
+                 "(trap - INT; exec " TRAIN "--minutes 5 -o tkc.safetensors) & p=$!; "
+                 "while [ ! -s tkc.safetensors.log.jsonl ]; do sleep 0.02; done; kill -INT $p; wait $p") ==
            130);
     ENSURE(says("--resume goes on"));
     hrc_error err;
     track_model m;
-    ENSURE_OK(tracker_load(&m, test_path("c.safetensors"), &err));
+    ENSURE_OK(tracker_load(&m, test_path("tkc.safetensors"), &err));
     track_model_free(&m);
+}
+
+/* What an earlier training left is not written over by a slip. */
+static void test_overwrite(void)
+{
+    ENSURE(shell(IN_TEST TRAIN "--iterations 1 -o tko.safetensors && cp tko.safetensors tkkept") == 0);
+    ENSURE(shell(IN_TEST TRAIN "--iterations 1 -o tko.safetensors") == 2 &&
+           says("tko.safetensors is there already"));
+    ENSURE(shell(IN_TEST "rm tko.safetensors; " TRAIN "--iterations 1 -o tko.safetensors") == 2);
+    ENSURE(says("tko.safetensors.checkpoint is there already"));
+    ENSURE(shell(IN_TEST "rm tko.safetensors.checkpoint tko.safetensors.light; " TRAIN
+                         "--iterations 1 -o tko.safetensors") == 2 &&
+           says("tko.safetensors.log.jsonl is there already"));
+    ENSURE(shell(IN_TEST "cp tkkept tko.safetensors; " TRAIN "--iterations 1 --resume -o tko.safetensors") == 2);
+    ENSURE(says("neither") && says("tko.safetensors.light to go on from"));
+    ENSURE(shell(IN_TEST "cmp tkkept tko.safetensors") == 0);
+    ENSURE(shell(IN_TEST TRAIN "--iterations 1 --overwrite -o tko.safetensors && cmp tkkept tko.safetensors") == 0);
+}
+
+/* Where the exact checkpoint is not, the light one goes on. */
+static void test_light(void)
+{
+    ENSURE(shell(IN_TEST TRAIN "--iterations 2 -o tkl.safetensors && rm tkl.safetensors.checkpoint") == 0);
+    json_t *report = shell_json(IN_TEST TRAIN "--iterations 3 --resume -o tkl.safetensors --json");
+    ENSURE(json_number_value(json_object_get(report, "iterations")) == 3);
+    ENSURE(json_integer_value(json_object_get(report, "samples")) == 144);
+    json_decref(report);
+    ENSURE(shell(IN_TEST "wc -l < tkl.safetensors.log.jsonl") == 0 && atoi(shell_output) == 3);
+}
+
+/* Small networks and few steps: each preset by its name, the settings of the line over it. */
+static void test_presets(void)
+{
+    static const char *const WORLD =
+        "--world.worlds=8 --world.warmup=1024 --world.prefit=1 --world.fit_batch=8 "
+        "--world.fits=1 --world.batch=8 --world.horizon=4 --world.width=16 "
+        "--world.buffer=128 ";
+    static const char *const PRESETS[] = {"general", "clip", "quick", "paper"};
+    for (int i = 0; i < COUNT(PRESETS); i++) {
+        char line[2048];
+        snprintf(line, sizeof line,
+                 IN_TEST "for n in 1 2; do $HERACLES train tracker --quiet --threads $n --preset %s --motion "
+                         "$D/../../motions/wave.safetensors " SMALL
+                         "%s --iterations 2 -o %s$n.safetensors || exit; "
+                         "done; cmp %s1.safetensors %s2.safetensors",
+                 PRESETS[i], WORLD, PRESETS[i], PRESETS[i], PRESETS[i]);
+        if (shell(line) != 0) test_fail(__FILE__, __LINE__, "%s: %s", PRESETS[i], shell_output);
+        /* 2 = 1 + the rest, bit for bit */
+        snprintf(line, sizeof line,
+                 IN_TEST "for n in 1 2; do $HERACLES train tracker --quiet --threads 1 --preset %s --motion "
+                         "$D/../../motions/wave.safetensors " SMALL
+                         "%s --resume --iterations $n -o %s3.safetensors || exit; done; cmp %s1.safetensors "
+                         "%s3.safetensors",
+                 PRESETS[i], WORLD, PRESETS[i], PRESETS[i], PRESETS[i]);
+        if (shell(line) != 0) test_fail(__FILE__, __LINE__, "%s resumed: %s", PRESETS[i], shell_output);
+    }
+    hrc_error err;
+    track_model m;
+    ENSURE_OK(tracker_load(&m, test_path("general1.safetensors"), &err));
+    ENSURE(strstr(m.config, "hard_push = 5") && strstr(m.config, "anchored = 0.5"));
+    ENSURE(strstr(m.config, "encoder_width = 16")); /* the line's own wins, wherever it stands */
+    track_model_free(&m);
+    ENSURE(shell("$HERACLES train tracker --preset huge --motion a.csv -o x") == 2 &&
+           says("general, clip, quick or paper"));
+    ENSURE(shell("$HERACLES help preset") == 0 && says("### general") && says("hard_push"));
+}
+
+/* All stages in a folder; killed in the middle, the same line goes on to the same models. */
+static void test_road(void)
+{
+#define ROAD                                                                                                 \
+    "$HERACLES train --quiet --threads 1 --motion $D/../../motions/wave.safetensors --preset quick "         \
+    "--tracker.encoder_width=16 --tracker.action_width=16 --tracker.token=8 --world.worlds=8 "               \
+    "--world.warmup=1024 --world.prefit=1 --world.fit_batch=8 --world.fits=1 --world.batch=8 "               \
+    "--world.horizon=4 --world.width=16 --world.buffer=128 --train.iterations=2 --train.situations=3 --planner.width=16 "         \
+    "--planner.depth=1 --planner.steps=3 --planner.batch=8 --suite road.csv --suite-corpus "                 \
+    "$D/../../motions/cmu.safetensors "
+    ENSURE(shell(IN_TEST
+                 "printf 'clip,first,last,category,hold\\n16_19,0,60,locomotion,0\\n' > road.csv; " ROAD
+                 "-o whole") == 0);
+    ENSURE(shell(IN_TEST "ls whole/tracker.safetensors whole/planner.safetensors whole/report.html") == 0);
+    ENSURE(shell(IN_TEST ROAD
+                 "-o part & p=$!; while [ ! -s part/train.json ]; do sleep 0.02; done; sleep 0.3; "
+                 "kill -9 $p; wait $p; " ROAD "-o part") == 0);
+    ENSURE(shell(IN_TEST "cmp whole/tracker.safetensors part/tracker.safetensors && cmp "
+                         "whole/planner.safetensors part/planner.safetensors") == 0);
+    ENSURE(shell(IN_TEST ROAD "-o part --json") == 0 &&
+           says("part/tracker.safetensors")); /* nothing left to do */
+    ENSURE(shell(IN_TEST ROAD "--seed 4 -o part") == 1 && says("begun with other seed"));
+    ENSURE(shell(IN_TEST "$HERACLES train --preset quick -o x") == 2 &&
+           says("--corpus FILE or --motion FILE"));
 }
 
 static void test_refusals(void)
 {
-    ENSURE(shell("$HERACLES train tracker -o x.safetensors") == 2 && says("--corpus FILE or --motion FILE"));
+    ENSURE(shell("$HERACLES train tracker -o tkx.safetensors") == 2 && says("--corpus FILE or --motion FILE"));
     ENSURE(shell("$HERACLES train tracker --motion a.csv") == 2 && says("--out is missing"));
     ENSURE(shell("$HERACLES train tracker --motion a.csv --method sac -o x") == 2 &&
            says("world-model, ppo"));
-    ENSURE(shell(IN_TEST "$HERACLES train tracker --motion absent.csv -o x.safetensors; ls x.safetensors*") !=
+    ENSURE(shell(IN_TEST "$HERACLES train tracker --motion absent.csv -o tkx.safetensors; ls tkx.safetensors*") !=
            0);
     ENSURE(says("absent.csv"));
-    ENSURE(shell(IN_TEST TRAIN "--ppo.worlds=1 --ppo.horizon=1 --iterations 1 -o x.safetensors") == 1);
+    ENSURE(shell(IN_TEST TRAIN "--ppo.worlds=1 --ppo.horizon=1 --iterations 1 -o tkx.safetensors") == 1);
     ENSURE(says("ppo.minibatches = 2 of a rollout of 1"));
 }
 
@@ -122,4 +213,6 @@ static void test_processes(void)
 
 TEST_TABLE({"cli_tracker.train", test_train}, {"cli_tracker.killed", test_killed},
            {"cli_tracker.from", test_from}, {"cli_tracker.interrupted", test_interrupted},
-           {"cli_tracker.refusals", test_refusals}, {"cli_tracker.processes", test_processes})
+           {"cli_tracker.refusals", test_refusals}, {"cli_tracker.overwrite", test_overwrite},
+           {"cli_tracker.light", test_light}, {"cli_tracker.presets", test_presets},
+           {"cli_tracker.road", test_road}, {"cli_tracker.processes", test_processes})

@@ -7,6 +7,7 @@
 
 #include "base/rot.h"
 #include "base/tensorfile.h"
+#include "plan/offset.h"
 #include "synthetic.h"
 #include "test.h"
 
@@ -258,47 +259,179 @@ static void test_observations(void)
     env_step(b.e, actions, &out);
     ENSURE(b.proprio[9 * OBS_P + OBS_ACTION + 3] == 0.25f && b.proprio[8 * OBS_P + OBS_ACTION + 3] == 0);
     const env_after *after = env_last(b.e, 0);
-    ENSURE(after->frame == 21 && after->clip == 0);
+    ENSURE(after->at == 20 && after->clip == 0);
     ENSURE_NEAR(after->target[3], (double)f[21].qpos[10] + 0.25 * G1_JOINT[3].action_scale, 1e-6);
     ENSURE(memcmp(after->qpos, env_world(b.e, 0)->qpos, sizeof after->qpos) == 0);
     bed_free(&b);
 }
 
-/* A policy may be shown another motion than the one it is to do: windows and what actions count from are of
- * the one, starts and the ends of episodes of the other; of the mirror image likewise. */
-static void test_shown(void)
+/* Steps all worlds and says what an anchored policy is to be shown: by plan/offset.h, planned every other
+ * step from the state that the robot had then. */
+static void test_anchored(void)
 {
     static bed b;
-    float actions[WORLDS * HRC_JOINTS] = {0};
-    clip other, shorter;
-    hrc_error err;
+    static float actions[WORLDS * HRC_JOINTS];
     config cfg = quiet_config();
-    strcpy(cfg.env_mirror, "on");
+    rng r = rng_make(5, 0);
+    plan_offset plans[WORLDS];
+    cfg.env_anchored = 1;
+    strcpy(cfg.tracker_basis, "ahead");
     start_frame = 20, nseen = 0;
     bed_make(&b, cfg, 1, &FIXED);
-    ENSURE_OK(clip_cut(&other, &b.motion, 0, FRAMES - 1, &err));
-    ENSURE_OK(clip_cut(&shorter, &b.motion, 1, FRAMES - 1, &err));
-    for (int i = 0; i < FRAMES; i++) clip_frame(&other, i)[7 + 3] += 0.2f, clip_frame(&other, i)[2] += 5;
-    ENSURE(references_show(&b.refs, 0, &shorter, true, &err) == HRC_EINVAL);
-    ENSURE(strstr(err.text, "119") && strstr(err.text, "120"));
-    ENSURE_OK(references_show(&b.refs, 0, &other, true, &err));
     env_arrays out = arrays(&b);
     env_reset(b.e, &out);
-    env_step(b.e, actions, &out);
+    const ref_frame *f = b.refs.clips[0].frames;
+    for (int step = 0; step < 7; step++) {
+        for (int i = 0; i < COUNT(actions); i++) actions[i] = 0.5f * rng_normal(&r);
+        for (int w = 0; w < WORLDS; w++) {
+            const double *robot = env_world(b.e, w)->qpos;
+            float state[HRC_NQ];
+            for (int i = 0; i < HRC_NQ; i++) state[i] = (float)robot[i];
+            if (step % 2 == 0) plan_offset_set(&plans[w], state, f[20 + step].qpos);
+            for (int k = 0; k < OBS_FRAMES; k++) {
+                float qpos[HRC_NQ], qvel[HRC_NV], m[OBS_M];
+                const ref_frame *at = &f[21 + step + k];
+                plan_offset_frame(qpos, qvel, &plans[w], at->qpos, at->qvel, (float)(step % 2 + 1 + k) / 50);
+                obs_reference(m, (obs_frame){qpos, qvel}, robot + 3, OBS_BODY);
+                for (int i = 0; i < OBS_M; i++)
+                    ENSURE_NEAR(b.window[(w * OBS_FRAMES + k) * OBS_M + i], m[i], 1e-5);
+            }
+        }
+        env_step(b.e, actions, &out);
+        for (int w = 0; w < WORLDS; w++) {
+            float qpos[HRC_NQ];
+            plan_offset_frame(qpos, NULL, &plans[w], f[24 + step].qpos, NULL, (float)(step % 2 + 4) / 50);
+            ENSURE(b.end[w] == END_NONE && env_last(b.e, w)->anchored);
+            for (int i = 0; i < HRC_JOINTS; i++)
+                ENSURE_NEAR(env_last(b.e, w)->target[i],
+                            (double)qpos[7 + i] +
+                                G1_JOINT[i].action_scale * (double)actions[w * HRC_JOINTS + i],
+                            1e-5);
+        }
+    }
+    ENSURE(vec_normf(plans[0].turn) > 1e-4f); /* there was something to anchor */
+    bed_free(&b);
+}
+
+/* A reference at another pace is where that pace brings it, with velocities to match. */
+static void test_paces(void)
+{
+    static bed b;
+    static float actions[WORLDS * HRC_JOINTS];
+    config cfg = quiet_config();
+    cfg.env_paced = 1, cfg.env_pace = 1.5;
+    start_frame = 20, nseen = 0;
+    bed_make(&b, cfg, 1, &FIXED);
     const ref_clip *c = &b.refs.clips[0];
+    ENSURE(!c->leaps && c->fastest > 1.5);
+    env_arrays out = arrays(&b);
+    env_reset(b.e, &out);
+    double slow = 0, fast = 0;
+    for (int step = 0; step < 3; step++) env_step(b.e, actions, &out);
     for (int w = 0; w < WORLDS; w++) {
         const env_after *after = env_last(b.e, w);
-        const int knee = after->mirrored ? 9 : 3;
-        const ref_frame *f = after->mirrored ? c->mirrored : c->frames;
-        const float *m = b.window + w * OBS_WINDOW;
-        ENSURE(b.end[w] == END_NONE && fabs(after->qpos[2] - (double)f[21].qpos[2]) < 0.1);
-        ENSURE_NEAR(m[OBS_REF_Q + knee], (double)f[22].qpos[7 + knee] + 0.2, 1e-6);
-        ENSURE_NEAR(after->target[knee], (double)f[21].qpos[7 + knee] + 0.2, 1e-6);
-        for (int k = 0; k < 3; k++) ENSURE(m[OBS_REF_LIN + k] == 0 && m[OBS_REF_ANG + k] == 0);
+        float qpos[HRC_NQ], qvel[HRC_NV];
+        ENSURE(after->pace >= 1 / 1.5 && after->pace <= 1.5);
+        ENSURE_NEAR(after->at, 20 + 2 * after->pace, 1e-9);
+        slow = fmax(slow, 1 - after->pace), fast = fmax(fast, after->pace - 1);
+        const double at = after->at + 2 * after->pace; /* the window's first frame, after the third step */
+        ref_pose_between(qpos, qvel, c, false, at, after->pace);
+        const int i = (int)at;
+        for (int j = 0; j < HRC_JOINTS; j++) {
+            const double a = (double)c->frames[i].qpos[7 + j], d = (double)c->frames[i + 1].qpos[7 + j];
+            ENSURE_NEAR(b.window[w * OBS_WINDOW + OBS_REF_Q + j], a + (at - i) * (d - a), 1e-5);
+            ENSURE_NEAR(qvel[6 + j], after->pace * (double)c->frames[i].qvel[6 + j], 0.2);
+        }
     }
-    clip_free(&other);
-    clip_free(&shorter);
+    ENSURE(slow > 0.05 && fast > 0.05);
     bed_free(&b);
+}
+
+static int pieces, failed_pieces;
+
+static void count_pieces(void *ctx, const env_episode *e)
+{
+    (void)ctx;
+    pieces++, failed_pieces += end_is_failure(e->end);
+}
+
+/* Robots that do nothing fall. Of hard episodes that is told once, and they go on; others end. */
+static void test_hard(void)
+{
+    for (int hard = 0; hard < 2; hard++) {
+        static bed b;
+        static float actions[WORLDS * HRC_JOINTS];
+        config cfg = quiet_config();
+        cfg.env_hard_share = hard, cfg.env_give_up = 0, cfg.env_lying_share = 0;
+        strcpy(cfg.tracker_basis, "default");
+        cfg.env_start_noise = 1;
+        start_frame = 0, pieces = failed_pieces = 0;
+        env_starts starts = FIXED;
+        starts.ended = count_pieces;
+        bed_make(&b, cfg, 1, &starts);
+        env_arrays out = arrays(&b);
+        env_reset(b.e, &out);
+        int lost = 0;
+        for (int step = 0; step < 110; step++) {
+            env_step(b.e, actions, &out);
+            for (int w = 0; w < WORLDS; w++) {
+                ENSURE(!hard || b.end[w] == END_NONE);
+                lost += env_last(b.e, w)->lost;
+            }
+        }
+        ENSURE(failed_pieces > 0 && pieces == failed_pieces);
+        ENSURE(hard ? failed_pieces <= WORLDS && lost > 0 : lost == 0);
+        ENSURE(env_count(b.e).lost == lost);
+        bed_free(&b);
+    }
+}
+
+/* After a failure: on the same motion some time before it, or lying as it fell against any reference. */
+static void check_after_failure(bool lying)
+{
+    static bed b;
+    static float actions[WORLDS * HRC_JOINTS];
+    config cfg = quiet_config();
+    int begun = 0, still = 0, low = 0, before[WORLDS] = {0};
+    double failed_at[WORLDS];
+    cfg.env_fallen_share = 0, cfg.env_give_up = 1, cfg.env_hard_share = lying ? 0.01 : 0;
+    *(lying ? &cfg.env_lying_share : &cfg.env_restart_share) = 1;
+    strcpy(cfg.tracker_basis, "default");
+    start_frame = 95;
+    bed_make(&b, cfg, 1, &FIXED);
+    env_arrays out = arrays(&b);
+    env_reset(b.e, &out);
+    for (int i = 0; i < COUNT(actions); i++) actions[i] = i % 2 ? 4 : -4; /* nobody stands so */
+    for (int step = 0; step < 150 && begun < 40; step++) {
+        env_step(b.e, actions, &out);
+        for (int w = 0; w < WORLDS; w++) {
+            const env_after *after = env_last(b.e, w);
+            if (before[w] && lying) {
+                ENSURE(after->at == 95 && after->lost);
+                still += after->pace == 0, low += after->qpos[2] < 0.5;
+                begun++;
+            } else if (before[w]) {
+                ENSURE(after->at >= floor(fmax(0, failed_at[w] - 75)) &&
+                       after->at <= fmax(0, failed_at[w] - 25));
+                begun++;
+            }
+            before[w] = end_is_failure((end_kind)b.end[w]);
+            failed_at[w] = after->at + after->pace;
+        }
+    }
+    ENSURE(begun > WORLDS / 2);
+    ENSURE(!lying || (still > 0 && still < begun && low > 0));
+    bed_free(&b);
+}
+
+static void test_restarts(void)
+{
+    check_after_failure(false);
+}
+
+static void test_lying(void)
+{
+    check_after_failure(true);
 }
 
 /* Everything on: pushes, randomisation, noise, mirror. */
@@ -472,5 +605,7 @@ static void test_checkpoint(void)
 
 TEST_TABLE({"env.checkpoint", test_checkpoint}, {"env.bench", test_bench}, {"env.rewards", test_rewards},
            {"env.terminations", test_terminations}, {"env.time_out", test_time_out},
-           {"env.observations", test_observations}, {"env.shown", test_shown}, {"env.threads", test_threads},
-           {"env.mirror", test_mirror}, {"env.diagnosis", test_diagnosis})
+           {"env.observations", test_observations}, {"env.anchored", test_anchored},
+           {"env.paces", test_paces}, {"env.hard", test_hard}, {"env.restarts", test_restarts},
+           {"env.lying", test_lying}, {"env.threads", test_threads}, {"env.mirror", test_mirror},
+           {"env.diagnosis", test_diagnosis})

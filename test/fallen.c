@@ -93,7 +93,7 @@ static fallen_count fall(double share, int threads)
             const env_after *after = env_last(e, i);
             if (!fresh[i] || after->clip != 1) continue;
             const ref_frame *f =
-                &(after->mirrored ? refs.clips[1].mirrored : refs.clips[1].frames)[after->frame];
+                &(after->mirrored ? refs.clips[1].mirrored : refs.clips[1].frames)[(int)after->at + 1];
             float qpos[HRC_NQ], tilt = 0;
             for (int k = 0; k < HRC_NQ; k++) qpos[k] = (float)after->qpos[k];
             posture robot = posture_of(qpos), reference = posture_of(f->qpos);

@@ -40,8 +40,8 @@ static bench bench_make(int threads)
     make_motion(motion[1], 0.7f);
     tuple_options o = planner_tuple_options(&b.cfg);
     ENSURE_OK(pool_create(&b.threads, threads, &err));
-    ENSURE_OK(tuples_create(&b.train, &(tuple_clip){motion[0], FRAMES}, 1, &o, b.threads, &err));
-    ENSURE_OK(tuples_create(&b.heldout, &(tuple_clip){motion[1], FRAMES}, 1, &o, b.threads, &err));
+    ENSURE_OK(tuples_create(&b.train, &(tuple_clip){motion[0], FRAMES}, 1, NULL, &o, b.threads, &err));
+    ENSURE_OK(tuples_create(&b.heldout, &(tuple_clip){motion[1], FRAMES}, 1, NULL, &o, b.threads, &err));
     return b;
 }
 
@@ -110,7 +110,7 @@ static void test_parameter_count(void)
 {
     field f;
     hrc_error err;
-    ENSURE_OK(field_init(&f, field_paper(PLAN_D_MAX), &err));
+    ENSURE_OK(field_init(&f, field_paper(PLAN_D), &err));
     ENSURE(f.layout.count == 22932006);
     ENSURE_OK(field_init(&f, field_paper(PLAN_D_BLIND), &err));
     ENSURE(f.layout.count == 22925859);

@@ -113,6 +113,13 @@ static void test_hands(void)
                  "still[i]) > 1e-5)",
                  WAIT_S);
 
+    /* It says how far off the reference the robot is, and when the planner works. */
+    browser_wait("!byId('off').hidden && /^\\d+ % off the reference$/.test(byId('off').textContent)", WAIT_S);
+    ENSURE(browser_true("(() => { const f = playground.frames, signal = f.signal;\n"
+                        "f.signal = (i, k) => k === PLANNED || k === REWRITE || k === OFF ? 1 : signal.call(f, i, k);\n"
+                        "playground.showOff(); delete f.signal;\n"
+                        "return byId('off').textContent === '100 % off the reference, the planner works'; })()"));
+
     /* Dragging is a pull, and the view does not turn; beside the robot it does. The wheel brings it nearer.
      */
     const double before = browser_number("playground.stage.orbit.azimuth");
@@ -282,7 +289,7 @@ static void test_motions_and_links(void)
     snprintf(address, sizeof address, "file://%s#play=0", test_path("saved.html"));
     browser_open(address, 800, 600);
     browser_wait("window.replay && replay.motion && replay.motion.n > 20 && "
-                 "replay.plots.length === 3",
+                 "replay.plots.length === 4",
                  LOAD_S);
     ENSURE(browser_true("/planner on/.test(replay.items[0].name)"));
     close_page();

@@ -36,7 +36,6 @@ playhouse *playhouse_open(bool models)
     hrc_error err;
     static config cfg;
     cfg = config_default();
-    strcpy(cfg.control_plan, "when-lost"); /* the small planner knows no way up */
     playhouse_close();
     if (models) {
         small_tracker("t.safetensors", "reference");

@@ -49,6 +49,26 @@ static void test_fsq_levels(void)
     }
 }
 
+/* Whatever an encoder gives, an index lies among the values; the token of NaN is NaN, so that a loss is. */
+static void test_not_finite(void)
+{
+    static const double Z[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300, 1e10};
+    static const quant KINDS[] = {{.kind = QUANT_IFSQ, .dim = 1, .levels = 17},
+                                  {.kind = QUANT_FSQ, .dim = 1, .levels = 16},
+                                  {.kind = QUANT_VQ, .dim = 1, .codes = 4}};
+    double state[12] = {-1, 0, 1, 2}, e, scratch[4];
+    for (int k = 0; k < COUNT(KINDS); k++)
+        for (int i = 0; i < COUNT(Z); i++) {
+            int32_t index = -1;
+            int64_t counts[17] = {0};
+            quant_forward(&KINDS[k], nn_ops_best(), &e, &index, scratch, &Z[i], state, 1);
+            ENSURE(index >= 0 && index < quant_values(&KINDS[k]));
+            quant_count(&KINDS[k], counts, &index, 1);
+            ENSURE(counts[index] == 1);
+            if (isnan(Z[i]) && KINDS[k].kind != QUANT_VQ) ENSURE(isnan(e));
+        }
+}
+
 /* For z ~ N(0,1) and 17 levels: interior levels of iFSQ differ by 1.09, of tanh by 1.71 (computed from the
  * normal distribution function). */
 static double interior_ratio(quant_kind kind)
@@ -155,6 +175,7 @@ static void test_usage(void)
     ENSURE(quant_margin(&(quant){.kind = QUANT_IFSQ, .dim = 2, .levels = 17}, z, NULL) == 0.5);
 }
 
-TEST_TABLE({"quantize.ifsq", test_ifsq_levels}, {"quantize.fsq", test_fsq_levels},
-           {"quantize.uniform", test_uniformity}, {"quantize.gradients", test_gradients},
-           {"quantize.codebook", test_codebook}, {"quantize.usage", test_usage})
+TEST_TABLE({"quantize.not_finite", test_not_finite}, {"quantize.ifsq", test_ifsq_levels},
+           {"quantize.fsq", test_fsq_levels}, {"quantize.uniform", test_uniformity},
+           {"quantize.gradients", test_gradients}, {"quantize.codebook", test_codebook},
+           {"quantize.usage", test_usage})

@@ -109,5 +109,29 @@ static void test_draws(void)
     bed_free(&b);
 }
 
-TEST_TABLE({"sampling.formulas", test_formulas}, {"sampling.failures", test_failures},
-           {"sampling.draws", test_draws})
+/* A second clip that runs at 2.5 m/s: it has 120 frames, the other 200, so its bins weigh (200 / 120)^0.5. */
+static void test_even(void)
+{
+    static bed b;
+    hrc_error err;
+    sampling s;
+    config cfg = config_default();
+    bed_make(&b, &cfg);
+    for (int i = 0; i < b.clips[0].n; i++) clip_frame(&b.clips[0], i)[0] = clip_frame(&b.clips[0], i)[1] = 0;
+    for (int i = 0; i < b.clips[1].n; i++)
+        clip_frame(&b.clips[1], i)[0] = 0.05f * (float)i, clip_frame(&b.clips[1], i)[1] = 0;
+    references_free(&b.refs);
+    ENSURE_OK(references_build(&b.refs, b.clips, 2, false, b.threads, &err));
+    cfg.sampling_even = 0.5;
+    ENSURE_OK(sampling_create(&s, &cfg, &b.refs, &err));
+    for (int i = 0; i < s.n; i++) ENSURE_NEAR(s.weight[i], s.bins[i].clip ? sqrt(200.0 / 120) : 1, 1e-12);
+    sampling_free(&s);
+    cfg.sampling_even = 0;
+    ENSURE_OK(sampling_create(&s, &cfg, &b.refs, &err));
+    for (int i = 0; i < s.n; i++) ENSURE(s.weight[i] == 1);
+    sampling_free(&s);
+    bed_free(&b);
+}
+
+TEST_TABLE({"sampling.even", test_even}, {"sampling.formulas", test_formulas},
+           {"sampling.failures", test_failures}, {"sampling.draws", test_draws})

@@ -1,8 +1,10 @@
 #include "small.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/rng.h"
+#include "base/seal.h"
 #include "plan/planner.h"
 #include "test.h"
 
@@ -19,21 +21,59 @@ void small_tracker(const char *name, const char *basis)
     track_model_free(&m);
 }
 
+plan_layout small_layout(int D)
+{
+    return (plan_layout){PLAN_ANCHORED, PLAN_H, D == PLAN_D, true, true};
+}
+
+void small_plan_model(plan_model *m, const plan_layout *layout, float sigma)
+{
+    hrc_error err;
+    rng r = rng_make(5, 0);
+    *m = (plan_model){.path = "small", .config = "", .trained = "on nothing", .layout = *layout};
+    ENSURE_OK(field_init(&m->net, plan_shape((field_shape){2, 2, 32, 2, 0, 0, 0, 0}, layout), &err));
+    m->params = ARENA_NEW(&m->memory, float, m->net.layout.count);
+    ENSURE(m->params);
+    for (size_t i = 0; i < m->net.layout.count; i++) m->params[i] = 0.05f * rng_normal(&r);
+    for (int d = 0; d < m->net.shape.cond; d++) m->scales.cond_std[d] = 1;
+    for (int i = 0; i < PLAN_K * PLAN_D; i++) m->scales.residual_std[i] = sigma;
+}
+
 void small_planner(const char *name, int D)
 {
     static plan_model m;
-    static plan_pair pair;
     hrc_error err;
-    rng r = rng_make(5, 0);
-    m = (plan_model){.config = "", .trained = "on nothing"};
-    ENSURE_OK(field_init(&m.net, plan_shape((field_shape){2, 2, 32, 2, PLAN_K, D, 0, 0}, true), &err));
-    m.params = ARENA_NEW(&m.memory, float, m.net.layout.count);
-    for (size_t i = 0; i < m.net.layout.count; i++) m.params[i] = 0.05f * rng_normal(&r);
-    for (int d = 0; d < m.net.shape.cond; d++) m.scales.cond_std[d] = 1;
-    for (int i = 0; i < PLAN_K * D; i++) m.scales.residual_std[i] = 0.01f;
-    ENSURE_OK(planner_record(&pair, &m, &err));
-    ENSURE_OK(plan_model_save(&m, &pair, false, test_path(name), &err));
+    const plan_layout layout = small_layout(D);
+    small_plan_model(&m, &layout, 0.01f);
+    ENSURE_OK(planner_record(m.examples, &m, &err));
+    ENSURE_OK(plan_model_save(&m, false, test_path(name), &err));
     plan_model_free(&m);
+}
+
+static void replace(char *data, size_t size, const char *from, const char *to)
+{
+    const size_t n = strlen(from);
+    char *at = memmem(data, size, from, n);
+    ENSURE(at && strlen(to) == n);
+    memcpy(at, to, n);
+}
+
+void tampered(const char *path, const char *out, const char *from, const char *to)
+{
+    hrc_error err;
+    file_view view;
+    tensorfile file;
+    ENSURE_OK(file_map(path, &view, &err));
+    char *copy = malloc(view.size);
+    ENSURE(copy);
+    memcpy(copy, view.data, view.size);
+    replace(copy, view.size, "\"digest\"", "\"digged\""); /* which nobody looks at */
+    replace(copy, view.size, from, to);
+    ENSURE_OK(tensorfile_parse(&file, path, (file_view){copy, view.size}, &err));
+    ENSURE_OK(seal_write(out, file.tensors, file.ntensors, file.meta, file.nmeta, &err));
+    tensorfile_close(&file);
+    file_unmap(&view);
+    free(copy);
 }
 
 /* ---- Counting: this program's malloc, before libc's own. Sanitizers have theirs. ---- */

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "learn/policy_pass.h"
+#include "small.h"
 #include "test.h"
 
 static void small_model(track_model *m, const char *quantizer)
@@ -49,18 +50,10 @@ static void test_round_trip(void)
 static void expect_refusal(const char *from, const char *to, const char *said)
 {
     hrc_error err;
-    file_view view;
+    char path[512];
     static track_model m;
-    ENSURE_OK(file_map(test_path("t.safetensors"), &view, &err));
-    char *copy = malloc(view.size);
-    memcpy(copy, view.data, view.size);
-    size_t size = view.size, n = strlen(from), at = 0;
-    file_unmap(&view);
-    while (at + n <= size && memcmp(copy + at, from, n)) at++;
-    ENSURE(at + n <= size && strlen(to) == n);
-    memcpy(copy + at, to, n);
-    test_write(test_path("bad.safetensors"), copy, size);
-    free(copy);
+    snprintf(path, sizeof path, "%s", test_path("t.safetensors"));
+    tampered(path, test_path("bad.safetensors"), from, to);
     if (tracker_load(&m, test_path("bad.safetensors"), &err) >= 0)
         test_fail(__FILE__, __LINE__, "a file with %s was taken", to);
     if (!strstr(err.text, said)) test_fail(__FILE__, __LINE__, "%s: expected %s", err.text, said);
@@ -82,13 +75,14 @@ static void test_refusals(void)
     memcpy(from, &kp, 8), memcpy(to, &other, 8);
     if (strlen(from) == 8 && strlen(to) == 8) expect_refusal(from, to, "kp of left_hip_roll_joint");
     /* weights that were changed after saving no longer give the recorded action */
-    track_pair *pair = malloc(sizeof *pair);
-    ENSURE_OK(track_model_pair(pair, test_path("t.safetensors"), &err));
+    track_pairs *pairs = malloc(sizeof *pairs);
+    ENSURE_OK(track_model_pairs(pairs, test_path("t.safetensors"), &err));
+    ENSURE(pairs->n == TRACK_PAIRS);
     for (size_t i = 0; i < m.net.layout.count; i++) m.params[i] *= 1.1f;
-    ENSURE_OK(track_model_save(&m, pair, false, test_path("t.safetensors"), &err));
+    ENSURE_OK(track_model_save(&m, pairs, false, test_path("t.safetensors"), &err));
     track_model_free(&m);
     ENSURE(tracker_load(&m, test_path("t.safetensors"), &err) < 0 && strstr(err.text, "recorded"));
-    free(pair);
+    free(pairs);
 }
 
 static void test_runner(void)

@@ -20,7 +20,7 @@ static const char *const CATEGORY[] = {"turning", "turning"};
 static void bed_trainer(bed *b, uint64_t seed)
 {
     hrc_error err;
-    const tracker_plan plan = {&METHOD_PPO, &b->cfg, &b->refs, CATEGORY, seed, b->threads, 2};
+    const tracker_plan plan = {&METHOD_PPO, &b->cfg, &b->refs, CATEGORY, seed, b->threads, 2, false};
     tracker_trainer_free(b->t);
     ENSURE_OK(tracker_trainer_create(&b->t, &plan, &err));
 }
@@ -59,7 +59,7 @@ static void iterate(bed *b, int n)
 static void save(bed *b, const char *name)
 {
     hrc_error err;
-    ENSURE_OK(tracker_checkpoint_save(b->t, test_path(name), (tracker_session){12, 3.5}, &err));
+    ENSURE_OK(tracker_checkpoint_save(b->t, test_path(name), false, (tracker_session){12, 3.5}, &err));
 }
 
 static void same_block(const char *left, const char *right, const char *name)
@@ -114,6 +114,68 @@ static void test_resume(void)
 {
     check_resume("ifsq");
     check_resume("vq");
+}
+
+/* A light checkpoint holds what was learned and nothing of the worlds; another run goes on from it. */
+static void test_light(void)
+{
+    static bed b, c;
+    hrc_error err;
+    tracker_session s;
+    tensorfile file;
+    bed_make(&b, 1, "ifsq");
+    bed_make(&c, 2, "ifsq");
+    iterate(&b, 3);
+    ENSURE_OK(tracker_checkpoint_save(b.t, test_path("light"), true, (tracker_session){12, 3.5}, &err));
+    ENSURE_OK(tensorfile_open(&file, test_path("light"), &err));
+    ENSURE(!tensorfile_find(&file, "ppo.env.worlds") && !tensorfile_find(&file, "ppo.seen.proprio"));
+    tensorfile_close(&file);
+    ENSURE(tracker_checkpoint_light(test_path("light")));
+    save(&b, "exact");
+    ENSURE(!tracker_checkpoint_light(test_path("exact")));
+    ENSURE_OK(tracker_checkpoint_load(c.t, test_path("light"), false, &s, &err));
+    ENSURE(s.log_bytes == 12 && tracker_trainer_iterations(c.t) == 3);
+    save(&c, "taken");
+    static const char *const SAME[] = {
+        "driver.samples",     "ppo.policy", "ppo.critic",           "ppo.actor.moment2",
+        "ppo.actor.averaged", "ppo.rate",   "ppo.normal.window.m2", "ppo.sampling.difficulty"};
+    for (int i = 0; i < COUNT(SAME); i++) same_block("exact", "taken", SAME[i]);
+    iterate(&c, 1);
+    ENSURE(tracker_trainer_iterations(c.t) == 4);
+    b.cfg.ppo_clip = 0.3;
+    ENSURE(tracker_checkpoint_load(b.t, test_path("light"), false, &s, &err) < 0 &&
+           strstr(err.text, "ppo.clip is 0.2"));
+    bed_free(&b);
+    bed_free(&c);
+}
+
+/* What the log says of a model is what its file does: the weights of trials are those of the file. */
+static void test_stored(void)
+{
+    static bed b;
+    hrc_error err;
+    track_model m;
+    trials *court;
+    trial_start starts[2];
+    trial results[2];
+    trial_options o = TRIAL_DEFAULT;
+    bed_make(&b, 1, "ifsq");
+    iterate(&b, 3);
+    ENSURE_OK(tracker_trainer_judge(b.t, &err));
+    const trial_summary told = *tracker_trainer_judged(b.t);
+    ENSURE_OK(tracker_trainer_export(b.t, test_path("m.safetensors"), "a turn", &err));
+    ENSURE_OK(track_model_load(&m, test_path("m.safetensors"), &err));
+    const config plain = config_default();
+    ENSURE_OK(trials_create(&court, &plain, &b.refs, b.threads, &err));
+    trial_starts_spread(starts, &b.refs, 0, 2);
+    o.longest_s = 20;
+    ENSURE_OK(trials_run(court, &m, starts, 2, &o, results, NULL, &err));
+    const trial_summary is = trial_summarise(results, 2, NULL, 0);
+    ENSURE(is.progress == told.progress && is.joint == told.joint && is.tilt == told.tilt);
+    ENSURE(is.joint > 0);
+    trials_free(court);
+    track_model_free(&m);
+    bed_free(&b);
 }
 
 static void test_refusals(void)
@@ -262,5 +324,6 @@ static void test_learns(void)
 }
 
 TEST_TABLE({"tracker_train.learns", test_learns}, {"tracker_train.resume", test_resume},
+           {"tracker_train.light", test_light}, {"tracker_train.stored", test_stored},
            {"tracker_train.more_motions", test_more_motions}, {"tracker_train.refusals", test_refusals},
            {"tracker_train.log", test_log}, {"tracker_train.trouble", test_trouble})

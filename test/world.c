@@ -12,6 +12,7 @@
 #include "learn/imagine.c"
 #include "learn/imagine_loss.c"
 #include "learn/imagine_observe.c"
+#include "learn/imagine_offset.c"
 #include "learn/mlp_pass.c"
 #include "learn/world.c"
 #include "learn/world_fit.c"
@@ -257,11 +258,12 @@ typedef struct {
     policy net;
     imagine *g;
     imagine_options o;
+    bool anchored; /* all rollouts but one */
     double *world, *params, *grads;
 } dreaming;
 
 static float clip_qpos[FRAMES][HRC_NQ], clip_qvel[FRAMES][HRC_NV];
-static obs_frame clip_frames[FRAMES], shown_frames[FRAMES]; /* what is to be done, what the policy sees */
+static obs_frame clip_frames[FRAMES];
 
 static void make_clip(void)
 {
@@ -280,6 +282,16 @@ static double dreaming_value(void *ctx)
     imagine_result r = imagine_gradient(c->g, c->grads, c->params, NULL, c->world);
     return r.tracking + c->o.action_weight * r.action + c->o.rate_weight * r.rate +
            c->o.rec_weight * r.reconstruction;
+}
+
+static void near_reference(double qpos[HRC_NQ], obs_frame f, int which);
+
+static void start_near(double s[WS], obs_frame f, int which)
+{
+    double qpos[HRC_NQ], qvel[HRC_NV];
+    random_motion(qpos, qvel);
+    near_reference(qpos, f, which);
+    world_state_of(s, qpos, qvel);
 }
 
 static void dream_create(dreaming *c, pool *threads)
@@ -305,21 +317,21 @@ static void dream_create(dreaming *c, pool *threads)
     for (size_t i = 0; i < c->m.layout.count; i++) c->world[i] = noise(0.2);
     policy_fresh(c->params, &c->net, 3, 1, 1);
     imagine_start *s = imagine_starts(c->g);
-    for (int i = 0; i < FRAMES; i++) shown_frames[i] = clip_frames[FRAMES - 1 - i];
     for (int b = 0; b < SEQUENCES; b++) {
         s[b].frames = clip_frames, s[b].n = FRAMES, s[b].frame = b == 2 ? FRAMES - 3 : 5 * b;
-        s[b].shown_first = b ? s[b].frame : 0, s[b].shown = shown_frames + s[b].shown_first;
+        s[b].anchored = c->anchored && b != 1;
         random_state(s[b].s);
+        if (c->anchored) start_near(s[b].s, clip_frames[s[b].frame], b % 3);
         for (int k = 0; k < OBS_HISTORY; k++)
             for (int i = 0; i < OBS_P; i++) s[b].history[k][i] = noise(0.5);
     }
 }
 
-static void dream_check(imagine_options o)
+static void dream_check(imagine_options o, bool anchored)
 {
     pool *threads;
     hrc_error err;
-    dreaming c = {.o = o};
+    dreaming c = {.o = o, .anchored = anchored};
     ENSURE_OK(pool_create(&threads, 2, &err));
     dream_create(&c, threads);
     double *kept = calloc(c.net.layout.count, sizeof *kept);
@@ -335,18 +347,31 @@ static void dream_check(imagine_options o)
     free(c.world), free(c.params), free(c.grads), free(kept);
 }
 
-static void test_imagine_gradient(void)
+static void check_bases(bool anchored)
 {
-    dice = rng_make(6, 0);
     const action_basis bases[] = {BASIS_DEFAULT, BASIS_REFERENCE, BASIS_AHEAD};
     for (int i = 0; i < COUNT(bases); i++)
         dream_check((imagine_options){.batch = SEQUENCES,
-                                      .steps = 4,
+                                      .steps = anchored ? 5 : 4,
                                       .depth = OBS_HISTORY,
                                       .lead = 1,
                                       .basis = bases[i],
                                       .action_weight = 0.3,
-                                      .rate_weight = 0.7});
+                                      .rate_weight = 0.7},
+                    anchored);
+}
+
+static void test_imagine_gradient(void)
+{
+    dice = rng_make(6, 0);
+    check_bases(false);
+}
+
+/* Also through the state in which the plan was made: window and aim. */
+static void test_imagine_shown(void)
+{
+    dice = rng_make(10, 0);
+    check_bases(true);
 }
 
 /* A rollout that the world model takes out of this world teaches nothing, and the others as much as without
@@ -375,8 +400,10 @@ static void test_imagine_wild(void)
 static void test_imagine_reconstruction(void)
 {
     dice = rng_make(7, 0);
-    dream_check((imagine_options){
-        .batch = SEQUENCES, .steps = 1, .rec_steps = 1, .depth = 1, .lead = 1, .rec_weight = 0.8});
+    dream_check(
+        (imagine_options){
+            .batch = SEQUENCES, .steps = 1, .rec_steps = 1, .depth = 1, .lead = 1, .rec_weight = 0.8},
+        false);
 }
 
 /* An imagined state is seen as the real one is. */
@@ -400,9 +427,92 @@ static void test_imagine_sees(void)
     for (int i = 0; i < OBS_M; i++) ENSURE_NEAR(m[i], (double)want_m[i], 2e-6);
 }
 
+/* Not lost: off in joints, tilt or height. */
+static void near_reference(double qpos[HRC_NQ], obs_frame f, int which)
+{
+    double turn[4], axis[3];
+    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)f.qpos[i];
+    for (int i = 7; i < HRC_NQ; i++) qpos[i] += noise(which == 0 ? 0.3 : 0.02);
+    for (int k = 0; k < 3; k++) axis[k] = noise(which == 1 ? 0.3 : 0.01);
+    quat_exp(turn, axis);
+    quat_mul(qpos + 3, turn, qpos + 3);
+    qpos[2] += which == 2 ? 0.2 : 0;
+}
+
+/* Of the anchored window too; also of robots that face the other way. */
+static void test_anchor_sees(void)
+{
+    dice = rng_make(11, 0);
+    make_clip();
+    for (int n = 0; n < 200; n++) {
+        double then[HRC_NQ], now[HRC_NQ], qvel[HRC_NV], s0[WS], s[WS], m[OBS_M], about[4];
+        float state[HRC_NQ], qpos[HRC_NQ], vel[HRC_NV], want[OBS_M];
+        const int ahead = n % 13;
+        const obs_frame from = clip_frames[n % 5], to = clip_frames[5 + n % 5];
+        plan_offset a;
+        imagine_offset b;
+        random_motion(then, qvel);
+        random_motion(now, qvel);
+        if (n % 4 == 1) near_reference(then, from, n / 4 % 3);
+        quat_from_yaw(about, n % 3 ? 0 : 3.1 + 0.08 * rng_double(&dice));
+        quat_mul(then + 3, about, then + 3);
+        world_state_of(s0, then, qvel);
+        world_state_of(s, now, qvel);
+        for (int i = 0; i < HRC_NQ; i++) state[i] = (float)then[i];
+        plan_offset_set(&a, state, from.qpos);
+        plan_offset_frame(qpos, vel, &a, to.qpos, to.qvel, (float)ahead / 50);
+        obs_reference(want, (obs_frame){qpos, vel}, now + 3, OBS_BODY);
+        imagine_offset_set(&b, s0, from);
+        if (quat_anglef(state + 3, from.qpos + 3) > 3.1f) continue; /* the way round is any */
+        imagine_shown(m, s, &b, to, imagine_offset_left(ahead));
+        for (int i = 0; i < OBS_M; i++) ENSURE_NEAR(m[i], (double)want[i], 1e-4);
+    }
+}
+
+typedef struct {
+    double then[WS], now[WS], r[OBS_M];
+    obs_frame from, to;
+    double left;
+} showing;
+
+static double showing_value(void *ctx)
+{
+    showing *c = ctx;
+    imagine_offset a;
+    double m[OBS_M], sum = 0;
+    imagine_offset_set(&a, c->then, c->from);
+    imagine_shown(m, c->now, &a, c->to, c->left);
+    for (int i = 0; i < OBS_M; i++) sum += c->r[i] * m[i];
+    return sum;
+}
+
+/* By the state now and by that of the plan, whichever of joints, tilt and height is what is most off. */
+static void test_shown_gradient(void)
+{
+    dice = rng_make(12, 0);
+    make_clip();
+    for (int n = 0; n < 12; n++) {
+        showing c = {.from = clip_frames[n % 5], .to = clip_frames[5 + n % 5]};
+        double qpos[HRC_NQ], qvel[HRC_NV], dthen[WS] = {0}, dnow[WS] = {0};
+        imagine_offset a, da = {0};
+        c.left = imagine_offset_left(n % 8);
+        random_motion(qpos, qvel);
+        if (n > 2) near_reference(qpos, c.from, n % 3);
+        world_state_of(c.then, qpos, qvel);
+        random_state(c.now);
+        for (int i = 0; i < OBS_M; i++) c.r[i] = noise(1);
+        imagine_offset_set(&a, c.then, c.from);
+        imagine_shown_back(dnow, &da, c.r, c.now, &a, c.to, c.left);
+        imagine_offset_back(dthen, &da, c.then, c.from);
+        check_all("state of the plan", dthen, c.then, WS, showing_value, &c, 1);
+        check_all("state now", dnow, c.now, WS, showing_value, &c, 1);
+    }
+}
+
 TEST_TABLE({"world.advance_gradient", test_advance_gradient}, {"world.outputs_invert", test_outputs_invert},
            {"world.points_gradient", test_points_gradient}, {"world.points_heights", test_points_heights},
            {"world.fit_gradient", test_fit_gradient}, {"world.imagine_gradient", test_imagine_gradient},
-           {"world.imagine_wild", test_imagine_wild},
+           {"world.imagine_wild", test_imagine_wild}, {"world.imagine_shown", test_imagine_shown},
+           {"world.anchor_sees", test_anchor_sees}, {"world.shown_gradient", test_shown_gradient},
            {"world.imagine_reconstruction", test_imagine_reconstruction},
            {"world.imagine_sees", test_imagine_sees})

@@ -108,6 +108,34 @@ static void test_resume(void)
     check_resume("vq");
 }
 
+/* Without the worlds and what was kept of them, a run goes on: it collects anew. */
+static void test_light(void)
+{
+    static bed b, c;
+    hrc_error err;
+    static state_list l;
+    tensorfile file;
+    bed_make(&b, 1, "ifsq");
+    bed_make(&c, 2, "ifsq");
+    iterate(&b, 3, "loss");
+    l.n = 0;
+    METHOD_WORLD.state(b.t, &l);
+    state_lighten(&l);
+    ENSURE_OK(state_save(&l, test_path("light"), NULL, 0, &err));
+    ENSURE_OK(tensorfile_open(&file, test_path("light"), &err));
+    ENSURE(!tensorfile_find(&file, "real.replay.steps") && !tensorfile_find(&file, "real.worlds"));
+    ENSURE(tensorfile_find(&file, "policy.params") && tensorfile_find(&file, "world.moment2"));
+    tensorfile_close(&file);
+    l.n = 0;
+    METHOD_WORLD.state(c.t, &l);
+    state_lighten(&l);
+    ENSURE_OK(state_load(&l, test_path("light"), NULL, 0, &err));
+    const double residual = iterate(&c, 1, "model_residual");
+    ENSURE(residual > 0 && residual < 2); /* of a world model that has learned, on what was collected anew */
+    bed_free(&b);
+    bed_free(&c);
+}
+
 /* The model explains most of what happens: an error of 1 is that of a model which says "no change". */
 static void test_learns(void)
 {
@@ -155,5 +183,5 @@ static void test_replay(void)
     replay_free(&r);
 }
 
-TEST_TABLE({"world_train.resume", test_resume}, {"world_train.learns", test_learns},
-           {"world_train.replay", test_replay})
+TEST_TABLE({"world_train.resume", test_resume}, {"world_train.light", test_light},
+           {"world_train.learns", test_learns}, {"world_train.replay", test_replay})

@@ -21,13 +21,16 @@ typedef struct {
 static hrc_status random_model(plan_model *m, int D, hrc_error *err)
 {
     *m = (plan_model){.path = "(random weights)", .config = "", .trained = ""};
-    TRY(field_init(&m->net, field_paper(D), err));
+    m->layout = (plan_layout){.form = PLAN_PAPER, .horizon = PLAN_H, .position = D == PLAN_D};
+    field_shape shape = field_paper(PLAN_D);
+    shape.cond = plan_condition_size(&m->layout);
+    TRY(field_init(&m->net, shape, err));
     m->params = ARENA_NEW(&m->memory, float, m->net.layout.count);
     if (!m->params) return fail(err, HRC_ENOMEM, "bench plan: out of memory");
     rng r = rng_make(1, 0);
     for (size_t i = 0; i < m->net.layout.count; i++) m->params[i] = 0.02f * rng_normal(&r);
-    for (int d = 0; d < 2 * D; d++) m->scales.cond_std[d] = 1;
-    for (int i = 0; i < PLAN_K * D; i++) m->scales.residual_std[i] = 0.1f;
+    for (int d = 0; d < shape.cond; d++) m->scales.cond_std[d] = 1;
+    for (int i = 0; i < PLAN_K * PLAN_D; i++) m->scales.residual_std[i] = 0.1f;
     return HRC_OK;
 }
 
@@ -39,19 +42,21 @@ static int by_size(const void *a, const void *b)
 
 static void time_plans(planner *p, double *ms, int n)
 {
-    float state[HRC_NQ], target[HRC_NQ], keyframes[PLAN_K][HRC_NQ];
+    float keyframes[PLAN_K][HRC_NQ];
     double stance[HRC_NQ];
+    plan_question q = {0};
     rng r = rng_make(2, 0);
     g1_default_qpos(stance);
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < HRC_NQ; k++) {
-            state[k] = (float)stance[k] + 0.05f * rng_normal(&r);
-            target[k] = (float)stance[k] + 0.1f * rng_normal(&r);
+            q.state[k] = q.under_way[k] = (float)stance[k] + 0.05f * rng_normal(&r);
+            for (int f = 0; f <= PLAN_MAX_H; f++) q.reference[f][k] = (float)stance[k] + 0.1f * rng_normal(&r);
         }
-        quat_normalizef(state + 3);
-        quat_normalizef(target + 3);
+        quat_normalizef(q.state + 3);
+        quat_normalizef(q.under_way + 3);
+        for (int f = 0; f <= PLAN_MAX_H; f++) quat_normalizef(q.reference[f] + 3);
         double begin = now_s();
-        planner_plan(p, state, target, keyframes);
+        planner_plan(p, &q, keyframes);
         ms[i] = 1e3 * (now_s() - begin);
     }
     qsort(ms, (size_t)n, sizeof *ms, by_size);

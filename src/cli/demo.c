@@ -9,7 +9,7 @@
 #include "eval/builtin.h"
 #include "eval/page.h"
 #include "motion/shipped.h"
-#include "track/library.h"
+#include "control/library.h"
 
 #define ACT_S 12.0
 #define FALL_S 20 /* getting up takes its time */
@@ -190,7 +190,7 @@ const command CMD_DEMO = {
     .operands = "[MOTION...]",
     .summary = "walk and be pushed, be knocked over and get up, dance: planner off and on, a page",
     .details = "With motions: those instead. Without trained models: plain PD tracking. With the planner\n"
-               "a robot that fell is led up again (--control.recover, --control.plan).",
+               "a robot that fell gets up again.",
     .example = "heracles demo -o demo.html",
     .options = OPTIONS,
     .max_operands = -1,

@@ -32,7 +32,10 @@ static hrc_status load_courses(eval_session *s, const course_options *o, hrc_err
     const args *a = s->a;
     const char *name = arg(a, "suite");
     if (!name) return courses_of_motions(&s->list, a->operands, a->n, o, err);
-    if (builtin_suite(name)) return courses_builtin(&s->list, name, &a->cfg, err);
+    if (builtin_suite(name)) {
+        const builtin_options b = {a->seed, s->heap_seeds, arg(a, "corpus")};
+        return courses_builtin(&s->list, name, &b, &a->cfg, err);
+    }
     return courses_of_suite(&s->list, name, arg(a, "corpus"), o, err);
 }
 
@@ -74,7 +77,8 @@ static int read_seeds(eval_session *s)
     double seeds = 1;
     if (!arg_number(s->a, "seeds", 1, EVALUATE_MAX_METHODS, &seeds)) return EXIT_USAGE;
     if (seeds != floor(seeds)) return cli_usage(s->a, "--seeds is %g, expected a whole number", seeds);
-    s->seeds = (int)seeds;
+    s->seeds = s->heap_seeds = (int)seeds;
+    if (arg(s->a, "suite") && builtin_of_seeds(arg(s->a, "suite"))) s->seeds = 1; /* they make robots */
     if (s->seeds * s->methods.n > EVALUATE_MAX_METHODS)
         return cli_usage(s->a, "%d seeds of %d methods, expected at most %d together", s->seeds, s->methods.n,
                          EVALUATE_MAX_METHODS);
@@ -106,6 +110,22 @@ static int with_seeds(method *out, const eval_session *s)
     return n;
 }
 
+/* Against the training clips of the corpus. */
+static hrc_status measure_natural(eval_session *s, pool *threads, hrc_error *err)
+{
+    corpus c;
+    natural_corpus *windows = NULL;
+    if (!arg(s->a, "natural")) return HRC_OK;
+    s->natural = calloc((size_t)(s->methods.n * s->list.n), sizeof *s->natural);
+    if (!s->natural) return fail(err, HRC_ENOMEM, "eval: out of memory");
+    TRY(courses_corpus(&c, arg(s->a, "corpus"), err));
+    hrc_status status = natural_corpus_create(&windows, &c, err);
+    corpus_close(&c);
+    if (status == HRC_OK) status = natural_evaluate(s->natural, &s->results, windows, threads, err);
+    natural_corpus_free(windows);
+    return status;
+}
+
 static hrc_status measure(eval_session *s, hrc_error *err)
 {
     method rows[EVALUATE_MAX_METHODS];
@@ -116,7 +136,7 @@ static hrc_status measure(eval_session *s, hrc_error *err)
     progress bar = progress_begin(s->a, "evaluating");
     const evaluate_options options = {.cfg = &s->a->cfg,
                                       .threads = threads,
-                                      .record = folder || arg(s->a, "out"),
+                                      .record = folder || arg(s->a, "out") || arg(s->a, "natural"),
                                       .folder = folder,
                                       .progress = show,
                                       .stop = cli_interrupted,
@@ -125,9 +145,12 @@ static hrc_status measure(eval_session *s, hrc_error *err)
     hrc_status status =
         evaluate(&s->results, rows, with_seeds(rows, s), s->list.courses, s->list.n, &options, err);
     progress_end(&bar);
+    if (status == HRC_OK) {
+        evaluation_fold(&s->results, s->methods.n, s->spread);
+        status = measure_natural(s, threads, err);
+    }
     pool_free(threads);
     TRY(status);
-    evaluation_fold(&s->results, s->methods.n, s->spread);
     s->ncategories = categories_of(s->categories, EVAL_MAX_CATEGORIES, s->list.courses, s->list.n);
     for (int m = 0; m < s->methods.n; m++) summarise(&s->all[m], &s->results, m, s->list.courses, NULL);
     return HRC_OK;
@@ -163,6 +186,7 @@ static hrc_status write_report(const eval_session *s, hrc_error *err)
                       .planner_paths = s->methods.planner_path,
                       .courses = s->list.courses,
                       .results = &s->results,
+                      .natural = s->natural,
                       .tokens = tracker ? &tokens : NULL};
     hrc_status status = report_write(path, &r, &bytes, err);
     codebook_free(&tokens);
@@ -200,6 +224,7 @@ static int run_eval(const args *a)
     code = methods_load(&s->methods, a);
     if (code == EXIT_DONE) code = read_seeds(s);
     if (code == EXIT_DONE) code = evaluate_all(s, &o, &need);
+    free(s->natural);
     evaluation_free(&s->results);
     courses_free(&s->list);
     methods_free(&s->methods);
@@ -208,7 +233,8 @@ static int run_eval(const args *a)
 }
 
 static const option OPTIONS[] = {
-    {"suite", "NAME", NULL, "heldout101, recovery, smoke, disturb, omni, or a FILE.csv"},
+    {"suite", "NAME", NULL,
+     "heldout101, recovery, smoke, validation, disturb, omni, knockdown, knockdown-validation, or a FILE.csv"},
     {"motion", "FILE...", NULL, "these motions instead: CSV, NPZ, safetensors, CORPUS#CLIP"},
     OPTION_TRACKER,
     OPTION_PLANNER,
@@ -216,9 +242,11 @@ static const option OPTIONS[] = {
      "several to compare: pd, tracker, heracles, cold, NAME=TRACKER[+PLANNER]"},
     {"corpus", "FILE", NULL, "where a suite's clips are; default: the shipped corpus"},
     {"starts", "N", "1", "roll out from N evenly spread frames of each motion, frame 0 among them"},
-    {"seeds", "N", "1", "repeat with N seeds of the planner, from --seed on; figures are means over them"},
+    {"seeds", "N", "1",
+     "repeat with N seeds of the planner, from --seed on; figures are means; omni: 32 robots of each seed"},
     {"hold", "SECONDS", NULL, "hold every pose of the references for as long (discretized references)"},
     {"limit", "SECONDS", "20", "longest rollout"},
+    {"natural", NULL, NULL, "distance from the corpus's motions, speeds, torques and jerk of the robot too"},
     {"keep", "FOLDER", NULL, "keep finished rollouts; the same command then goes on where it was stopped"},
     {"out", "FILE", NULL, "the report (-o): one HTML page with tables, plots and replays"},
     {"csv", "FILE", NULL, "one line for each rollout"},

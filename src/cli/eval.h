@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/methods.h"
 #include "eval/courses.h"
+#include "eval/natural.h"
 
 #define EVAL_MAX_CATEGORIES 64
 
@@ -16,7 +17,9 @@ typedef struct {
     const char *categories[EVAL_MAX_CATEGORIES];
     int ncategories;
     summary all[EVALUATE_MAX_METHODS];
-    int seeds;
+    int seeds;                           /* of the planner, for every course */
+    int heap_seeds;                      /* of suites whose courses come of seeds */
+    natural_result *natural;             /* (methods, courses), of the first seed; NULL: not asked for */
     double spread[EVALUATE_MAX_METHODS]; /* of the completion rate over seeds */
 } eval_session;
 

@@ -25,9 +25,8 @@ static int print_json(const planner_report *r, size_t parameters)
     for (int v = 0; v < PLAN_VERDICTS; v++)
         json_object_set_new(guard, plan_verdict_name((plan_verdict)v), json_integer(r->verdicts[v]));
     return cli_json(json_pack(
-        "{s:I, s:i, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:f, s:o}", "params", (json_int_t)parameters,
-        "starts", r->starts, "distances", distances, "identity_ahead", error_json(&r->identity[0]),
-        "identity_now", error_json(&r->identity[1]), "first_frame", r->first_frame, "limit_share",
+        "{s:I, s:i, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:o}", "params", (json_int_t)parameters, "starts",
+        r->starts, "distances", distances, "identity", error_json(&r->identity), "limit_share",
         r->limit_share, "skate_p90_mps", json_number(r->skate_p90), "skate_clip_p90_mps",
         json_number(r->skate_clip_p90), "diversity_fallen_rad", json_number(r->diversity_fallen),
         "diversity_nominal_rad", json_number(r->diversity_nominal), "plan_ms", r->plan_ms, "guard", guard));
@@ -38,7 +37,7 @@ static void print_figure(const char *what, const char *unit, const planner_repor
     printf("\n%-22s", what);
     for (int m = 0; m < PLAN_METHODS; m++) printf(" %9s", PLAN_METHOD[m]);
     for (int d = 0; d < PLAN_DISTANCES; d++) {
-        printf("\n  target in %3.1f s, %-4s", PLAN_DISTANCE_S[d], unit);
+        printf("\n  %3.1f s ahead, %-4s    ", PLAN_DISTANCE_S[d], unit);
         for (int m = 0; m < PLAN_METHODS; m++)
             printf(" %9.4f", *(const double *)((const char *)&r->error[d][m] + member));
     }
@@ -47,16 +46,12 @@ static void print_figure(const char *what, const char *unit, const planner_repor
 
 static int print_text(const planner_report *r)
 {
-    printf("%d starts a distance, held-out clips; 'planner' and 'timed' are told when the target is due\n",
-           r->starts);
+    printf("%d starts a distance, held-out clips; the reference is as far ahead of the robot\n", r->starts);
     print_figure("joints (L2 over 29)", "rad", r, offsetof(plan_error, joint_rad));
     print_figure("root position", "cm", r, offsetof(plan_error, root_cm));
     print_figure("root orientation", "rad", r, offsetof(plan_error, ori_rad));
-    printf("\nidentity, target 0.2 s ahead   joints %.4f rad, root %.2f cm, %.4f rad\n",
-           r->identity[0].joint_rad, r->identity[0].root_cm, r->identity[0].ori_rad);
-    printf("identity, target now           joints %.4f rad, root %.2f cm, %.4f rad\n",
-           r->identity[1].joint_rad, r->identity[1].root_cm, r->identity[1].ori_rad);
-    printf("first keyframe off the state   %g\n", r->first_frame);
+    printf("\nidentity, on the reference     joints %.6f rad, root %.4f cm, %.6f rad\n",
+           r->identity.joint_rad, r->identity.root_cm, r->identity.ori_rad);
     printf("plans beyond joint limits      %.2f %%\n", 100 * r->limit_share);
     printf("foot skate p90                 chained plans %.3f m/s, the clips %.3f m/s\n", r->skate_p90,
            r->skate_clip_p90);
@@ -95,7 +90,8 @@ static int run_eval_planner(const args *a)
     pool *threads = NULL;
     planner_report report;
     planner_options options = planner_defaults();
-    double starts = 200, steps = options.steps, t_start = (double)options.t_start, noise = PLANNER_NOISE;
+    double starts = 200, steps = options.steps, t_start = (double)options.t_start,
+           noise = (double)options.noise;
     const char *path = arg(a, "model"), *corpus_path = arg(a, "corpus");
     if (!path) return cli_usage(a, "--model is missing");
     if ((corpus_path != NULL) == (a->n > 0)) return cli_usage(a, "give --corpus FILE or motion files");
@@ -131,7 +127,7 @@ static const option OPTIONS[] = {
     {"starts", "N", "200", "starts for each of the four distances"},
     {"steps", "N", "5", "Euler steps"},
     {"t-start", "T", "0.9", "where the warm start enters the flow"},
-    {"noise", "N", "0.2", "size of the noise a plan starts from: 1 varies as the corpus does"},
+    {"noise", "N", "0.1", "size of the noise a plan starts from: 1 varies as the corpus does"},
     {"cold", NULL, NULL, "no warm start (the paper's ablation)"},
     {"bf16", NULL, NULL, "plan in bfloat16"},
     {0},

@@ -1,9 +1,11 @@
 /* The figures of an evaluation: as JSON, as a table, as CSV. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/eval.h"
 #include "eval/builtin.h"
+#include "eval/compare.h"
 
 /* ---- JSON ---- */
 
@@ -29,12 +31,41 @@ static void add_endurance(json_t *to, const eval_session *s, int m, const char *
     if (!e.n) return;
     json_object_set_new(to, "survived", json_number(e.survived));
     json_object_set_new(to, "recovered", json_number(e.recovered));
+    json_object_set_new(to, "recovered_10s", json_number(e.recovered_late));
+    json_object_set_new(to, "back_6s", json_number(e.back));
+    json_object_set_new(to, "stand_p50_s", json_number(e.stand_p50_s));
     for (int k = 0; k < 2; k++) {
         json_t *directions = json_array();
         for (int d = 0; d < BUILTIN_DIRECTIONS; d++)
             json_array_append_new(directions, json_number(e.largest[k][d]));
         json_object_set_new(to, LARGEST[k], directions);
     }
+}
+
+static json_t *naturalness_json(const naturalness *f)
+{
+    json_t *out = json_object();
+    for (int i = 0; i < NATURAL_COUNT; i++)
+        json_object_set_new(out, NATURAL[i].name, json_number(natural_at(f, i)));
+    return out;
+}
+
+/* Means over rollouts, whole and of those that had to recover. */
+static void add_natural(json_t *to, const eval_session *s, int m, const char *category)
+{
+    static const char *const PART[] = {"whole", "recovery"};
+    json_t *out = json_object();
+    for (int recovery = 0; recovery < 2 && s->natural; recovery++) {
+        naturalness mean;
+        const int n = natural_mean(&mean, s->natural, &s->results, m, s->list.courses, category, recovery);
+        json_t *row = naturalness_json(&mean);
+        json_object_set_new(row, "n", json_integer(n));
+        json_object_set_new(out, PART[recovery], row);
+    }
+    if (s->natural)
+        json_object_set_new(to, "natural", out);
+    else
+        json_decref(out);
 }
 
 static json_t *course_json(const eval_session *s, int m, int i)
@@ -47,6 +78,13 @@ static json_t *course_json(const eval_session *s, int m, int i)
         json_object_set_new(row, FIGURE[f].name, json_number(figure_of(&r->figures, f)));
     json_object_set_new(row, "diverged", json_boolean(r->diverged));
     json_object_set_new(row, "stands_s", r->stands_s < 0 ? json_null() : json_number(r->stands_s));
+    json_object_set_new(row, "back_s", r->back_s < 0 ? json_null() : json_number(r->back_s));
+    if (s->natural) {
+        const natural_result *n = &s->natural[m * s->list.n + i];
+        json_object_set_new(row, "natural",
+                            json_pack("{s:o, s:o}", "whole", naturalness_json(&n->whole), "recovery",
+                                      n->recovers ? naturalness_json(&n->recovery) : json_null()));
+    }
     return row;
 }
 
@@ -66,6 +104,23 @@ static json_t *plans_json(const eval_session *s, int m)
     return out;
 }
 
+/* Beside the tracker alone; NULL: m has no planner, or nobody goes without. */
+static json_t *against_json(const eval_session *s, int m)
+{
+    const int base = compare_base(s->methods.list, s->methods.n);
+    if (base < 0 || !s->methods.list[m].planner) return NULL;
+    const identity same = compare_identity(&s->results, base, m);
+    json_t *categories = json_object();
+    for (int c = 0; c < s->ncategories; c++)
+        json_object_set_new(
+            categories, s->categories[c],
+            json_number(compare_rate(&s->results, base, m, s->list.courses, s->categories[c])));
+    return json_pack("{s:s, s:o, s:o, s:{s:i, s:o}}", "method", s->methods.list[base].name, "cr_difference",
+                     json_number(compare_rate(&s->results, base, m, s->list.courses, NULL)),
+                     "cr_difference_by_category", categories, "identity", "n", same.n, "joint_ratio",
+                     json_number(same.ratio));
+}
+
 static json_t *method_json(const eval_session *s, int m)
 {
     json_t *out = json_pack("{s:s, s:s, s:s}", "method", s->methods.list[m].name, "tracker",
@@ -74,15 +129,19 @@ static json_t *method_json(const eval_session *s, int m)
     add_figures(out, &s->all[m]);
     if (s->seeds > 1) json_object_set_new(out, "cr_spread", json_number(s->spread[m]));
     add_endurance(out, s, m, NULL);
+    add_natural(out, s, m, NULL);
     for (int c = 0; c < s->ncategories; c++) {
         summary part;
         json_t *row = json_object();
         summarise(&part, &s->results, m, s->list.courses, s->categories[c]);
         add_figures(row, &part);
         add_endurance(row, s, m, s->categories[c]);
+        add_natural(row, s, m, s->categories[c]);
         json_object_set_new(categories, s->categories[c], row);
     }
     json_object_set_new(out, "categories", categories);
+    json_t *against = against_json(s, m);
+    if (against) json_object_set_new(out, "against", against);
     json_object_set_new(out, "plans", plans_json(s, m));
     for (int i = 0; i < s->list.n; i++) json_array_append_new(clips, course_json(s, m, i));
     json_object_set_new(out, "clips", clips);
@@ -96,7 +155,7 @@ int eval_print_json(const eval_session *s)
     json_t *out = method_json(s, 0);
     json_object_set_new(out, "suite", name ? json_string(name) : json_null());
     json_object_set_new(out, "seed", json_integer((json_int_t)s->a->seed));
-    json_object_set_new(out, "seeds", json_integer(s->seeds));
+    json_object_set_new(out, "seeds", json_integer(s->heap_seeds));
     if (s->methods.n > 1) {
         json_t *all = json_object();
         for (int m = 0; m < s->methods.n; m++)
@@ -115,22 +174,69 @@ static void print_row(const char *name, const summary *s)
            100 * s->mean.progress, 100 * s->mean.success);
 }
 
+/* "-" where there is nothing to tell. */
+static void print_cell(double x, double scale, const char *unit)
+{
+    if (isfinite(x))
+        printf(" %8.1f %-2s", scale * x, unit);
+    else
+        printf(" %8s %-2s", "-", "");
+}
+
+static void print_endurance_row(const eval_session *s, int m, const char *category)
+{
+    endurance e;
+    endurance_of(&e, &s->results, m, s->list.courses, category);
+    if (!e.n) return;
+    printf("  %-22.22s %4d", category ? category : "all", e.n);
+    print_cell(e.survived, 100, "%");
+    print_cell(e.recovered, 100, "%");
+    print_cell(e.recovered_late, 100, "%");
+    print_cell(e.back, 100, "%");
+    print_cell(e.stand_p50_s, 1, "s");
+    printf("\n");
+}
+
 static void print_endurance(const eval_session *s, int m)
 {
     endurance e;
     endurance_of(&e, &s->results, m, s->list.courses, NULL);
     if (!e.n) return;
-    printf("  on its feet throughout %.1f %%, standing again within %.0f s %.1f %%\n", 100 * e.survived,
-           RECOVERY_S, 100 * e.recovered);
+    printf("  %-22s %4s %11s %11s %11s %11s %11s\n", "", "n", "never lost", "stand 5 s", "stand 10 s",
+           "back 6 s", "half by");
+    for (int c = 0; c < s->ncategories && s->ncategories > 1; c++)
+        print_endurance_row(s, m, s->categories[c]);
+    print_endurance_row(s, m, NULL);
     for (int k = 0; k < 2; k++) {
         double sum = 0;
         for (int d = 0; d < BUILTIN_DIRECTIONS; d++) sum += e.largest[k][d];
         if (!(sum > 0)) continue;
-        printf("  largest %s survived, by direction (ahead, then to the left):",
+        printf("  largest %s, that all survive, by direction (ahead, then to the left):",
                k ? "punch, N" : "push, m/s");
         for (int d = 0; d < BUILTIN_DIRECTIONS; d++) printf(" %g", e.largest[k][d]);
         printf("\n");
     }
+}
+
+static void print_natural(const eval_session *s, int m)
+{
+    if (!s->natural) return;
+    printf("  %-22s %4s", "natural", "n");
+    for (int f = 0; f < NATURAL_COUNT; f++) printf(" %10s", NATURAL[f].heading);
+    printf("\n  %-22s %4s", "", "");
+    for (int f = 0; f < NATURAL_COUNT; f++) printf(" %10s", NATURAL[f].unit);
+    for (int recovery = 0; recovery < 2; recovery++) {
+        naturalness mean;
+        const int n = natural_mean(&mean, s->natural, &s->results, m, s->list.courses, NULL, recovery);
+        printf("\n  %-22s %4d", recovery ? "while out of bounds" : "whole rollouts", n);
+        for (int f = 0; f < NATURAL_COUNT; f++) {
+            if (isfinite(natural_at(&mean, f)))
+                printf(" %10.4g", natural_at(&mean, f));
+            else
+                printf(" %10s", "-");
+        }
+    }
+    printf("\n");
 }
 
 static void print_method(const eval_session *s, int m)
@@ -147,6 +253,22 @@ static void print_method(const eval_session *s, int m)
     if (s->seeds > 1)
         printf("  over %d seeds CR spreads by %.2f %% (standard deviation)\n", s->seeds, 100 * s->spread[m]);
     print_endurance(s, m);
+    print_natural(s, m);
+}
+
+static void print_against(const eval_session *s, int m)
+{
+    const int base = compare_base(s->methods.list, s->methods.n);
+    if (base < 0 || !s->methods.list[m].planner) return;
+    const identity same = compare_identity(&s->results, base, m);
+    printf("%s less %s, CR in points:", s->methods.list[m].name, s->methods.list[base].name);
+    for (int c = 0; c < s->ncategories && s->ncategories > 1; c++)
+        printf(" %s %+.2f,", s->categories[c],
+               100 * compare_rate(&s->results, base, m, s->list.courses, s->categories[c]));
+    printf(" all %+.2f\n", 100 * compare_rate(&s->results, base, m, s->list.courses, NULL));
+    if (same.n)
+        printf("  joint error %.3f times that of %s on the %d that %s completes\n", same.ratio,
+               s->methods.list[base].name, same.n, s->methods.list[base].name);
 }
 
 int eval_print_text(const eval_session *s)
@@ -155,6 +277,7 @@ int eval_print_text(const eval_session *s)
            "progress", "success");
     printf("  %-22s %4s %8s %8s %8s %8s %8s\n", "", "", "", "rad", "m", "rad", "m/s");
     for (int m = 0; m < s->methods.n; m++) print_method(s, m);
+    for (int m = 0; m < s->methods.n; m++) print_against(s, m);
     return EXIT_DONE;
 }
 
@@ -172,7 +295,7 @@ void eval_csv(text *out, const eval_session *s)
 {
     text_add(out, "method,name,category,first,frames");
     for (int f = 0; f < FIGURE_COUNT; f++) text_add(out, ",%s", FIGURE[f].name);
-    text_add(out, ",diverged,stands_s,plans,refused\n");
+    text_add(out, ",diverged,stands_s,back_s,plans,refused\n");
     for (int m = 0; m < s->methods.n; m++)
         for (int i = 0; i < s->list.n; i++) {
             const course *c = &s->list.courses[i];
@@ -184,7 +307,7 @@ void eval_csv(text *out, const eval_session *s)
             add_quoted(out, c->category);
             text_add(out, ",%d,%d", c->first, r->frames);
             for (int f = 0; f < FIGURE_COUNT; f++) text_add(out, ",%.9g", figure_of(&r->figures, f));
-            text_add(out, ",%d,%.9g,%lld,%lld\n", r->diverged, r->stands_s, (long long)r->plans,
-                     (long long)(r->plans - r->verdicts[HRC_FINE]));
+            text_add(out, ",%d,%.9g,%.9g,%lld,%lld\n", r->diverged, r->stands_s, r->back_s,
+                     (long long)r->plans, (long long)(r->plans - r->verdicts[HRC_FINE]));
         }
 }

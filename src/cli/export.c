@@ -14,8 +14,8 @@
  * check what its own runtime makes of it. */
 static hrc_status example(json_t **out, const plan_model *m, hrc_error *err)
 {
-    float x[PLAN_K * PLAN_D_MAX], cond[PLAN_COND_MAX], v[PLAN_K * PLAN_D_MAX], t = EXAMPLE_T;
-    const int n = PLAN_K * plan_model_dims(m);
+    float x[PLAN_K * PLAN_D], cond[PLAN_COND_MAX], v[PLAN_K * PLAN_D], t = EXAMPLE_T;
+    const int n = PLAN_K * PLAN_D;
     infer *s;
     for (int i = 0; i < n; i++) x[i] = sinf(0.37f * (float)i);
     for (int i = 0; i < m->net.shape.cond; i++) cond[i] = sinf(0.37f * (float)i);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "track/library.h"
+#include "control/library.h"
 
 #define MENU "pd, tracker, heracles, cold or NAME=TRACKER[+PLANNER]"
 

@@ -26,8 +26,8 @@ static hrc_status load_one(hrc_model **out, char path[4096], const char *name, b
 
 hrc_status models_load(models *m, const args *a, bool with_planner, hrc_error *err)
 {
-    const char *planner = arg(a, "planner");
-    const bool on = !strcmp(planner, "on"), off = !with_planner || !strcmp(planner, "off");
+    const char *planner = with_planner ? arg(a, "planner") : "off";
+    const bool on = !strcmp(planner, "on"), off = !strcmp(planner, "off");
     *m = (models){.planner_path = "off"};
     hrc_status status =
         load_one(&m->tracker, m->tracker_path, arg(a, "tracker"), !arg_given(a, "tracker"), HRC_TRACKER, err);

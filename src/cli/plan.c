@@ -42,26 +42,37 @@ static hrc_status load_pose(float out[HRC_NQ], const char *text, const float *st
     return status;
 }
 
-static void fixed_target(void *ctx, int frame, float out[HRC_NQ])
+typedef struct {
+    const float *target;
+    int horizon;
+} standing_reference;
+
+static void hold_target(void *ctx, int frame, float (*out)[HRC_NQ])
 {
+    const standing_reference *r = ctx;
     (void)frame;
-    memcpy(out, ctx, HRC_NQ * sizeof *out);
+    for (int i = 0; i <= r->horizon; i++) memcpy(out[i], r->target, HRC_NQ * sizeof(float));
 }
 
 /* The plan at 50 Hz, or the chain, as a clip. */
-static hrc_status make_motion(clip *out, planner *p, const float *state, float *target, double chain_s,
-                              hrc_error *err)
+static hrc_status make_motion(clip *out, planner *p, int horizon, const float *state, const float *target,
+                              double chain_s, hrc_error *err)
 {
-    int n = chain_s > 0 ? (int)(chain_s * PLAN_FPS) + 1 : PLAN_H + 1;
+    static const float STILL[HRC_NV];
+    standing_reference reference = {target, horizon};
+    int n = chain_s > 0 ? (int)(chain_s * PLAN_FPS) + 1 : horizon + 1;
     TRY(clip_create(out, n, PLAN_FPS, chain_s > 0 ? "chain" : "plan", err));
     if (chain_s > 0) {
-        out->n = planner_chain(p, state, fixed_target, target, out->qpos, n);
+        out->n = planner_chain(p, horizon, state, hold_target, &reference, out->qpos, n);
         return HRC_OK;
     }
-    float keyframes[PLAN_K][HRC_NQ], qvel[HRC_NV];
+    float keyframes[PLAN_K][HRC_NQ], qvel[HRC_NV], window[PLAN_MAX_H + 1][HRC_NQ];
+    plan_question q;
     plan_curve curve;
-    planner_plan(p, state, target, keyframes);
-    plan_curve_fit(&curve, (const float(*)[HRC_NQ])keyframes);
+    hold_target(&reference, 0, window);
+    question_make(&q, state, STILL, (const float(*)[HRC_NQ])window, horizon);
+    planner_plan(p, &q, keyframes);
+    plan_curve_fit(&curve, (const float(*)[HRC_NQ])keyframes, (float)horizon / PLAN_FPS);
     for (int i = 0; i < n; i++) plan_curve_at(clip_frame(out, i), qvel, &curve, (float)i / PLAN_FPS);
     return HRC_OK;
 }
@@ -100,11 +111,10 @@ static int run_plan(const args *a)
     planner *p = NULL;
     clip motion = {0};
     float state[HRC_NQ], target[HRC_NQ];
-    double chain_s = 0, due_s = 0, noise = PLANNER_NOISE;
+    double chain_s = 0, noise = 0.1;
     const char *path = arg(a, "model"), *from = arg(a, "state"), *to = arg(a, "target"), *out = arg(a, "out");
     if (!path || !from) return cli_usage(a, "--model and --state are needed");
-    if (!arg_number(a, "chain", 0.02, MAX_CHAIN_S, &chain_s) || !arg_number(a, "due", 0.2, 2, &due_s) ||
-        !arg_number(a, "noise", 0.001, 2, &noise))
+    if (!arg_number(a, "chain", 0.02, MAX_CHAIN_S, &chain_s) || !arg_number(a, "noise", 0.001, 2, &noise))
         return EXIT_USAGE;
     planner_options options = planner_defaults();
     options.seed = a->seed;
@@ -114,8 +124,7 @@ static int run_plan(const args *a)
     if (status == HRC_OK) status = load_pose(state, from, NULL, &err);
     if (status == HRC_OK) status = load_pose(target, to, state, &err);
     if (status == HRC_OK) status = planner_create(&p, &model, &options, &err);
-    if (status == HRC_OK) planner_due(p, (float)due_s);
-    if (status == HRC_OK) status = make_motion(&motion, p, state, target, chain_s, &err);
+    if (status == HRC_OK) status = make_motion(&motion, p, model.layout.horizon, state, target, chain_s, &err);
     if (status == HRC_OK && out) status = clip_save(&motion, out, &err);
     int code = status < 0 ? cli_fail(&err) : report(a, &motion, target);
     clip_free(&motion);
@@ -128,8 +137,7 @@ static const option OPTIONS[] = {
     {"model", "FILE", NULL, "the planner"},
     {"state", "FILE@FRAME", NULL, "where the robot is: a frame (at 50 fps) of a motion; -1 is the last"},
     {"target", "FILE@FRAME", "stand", "where it should get, or 'stand': the default stance on the spot"},
-    {"due", "SECONDS", NULL, "when to be there, 0.2 to 2; default: 0.2, and up to 2 from the ground"},
-    {"noise", "N", "0.2", "size of the noise a plan starts from: 1 varies as the corpus does"},
+    {"noise", "N", "0.1", "size of the noise a plan starts from: 1 varies as the corpus does"},
     {"chain", "SECONDS", NULL, "replan every 40 ms from the plan itself, without physics, this long"},
     {"out", "FILE", NULL, "write the motion (-o), to look at with 'heracles view'"},
     {0},

@@ -11,7 +11,7 @@
 #include "eval/page.h"
 #include "eval/performance.h"
 #include "eval/posture.h"
-#include "track/library.h"
+#include "control/library.h"
 
 #define MAX_DISTURBANCES 64
 #define PUNCH_S 0.08
@@ -78,10 +78,7 @@ static void status_line(void *ctx, double t_s, const char *motion, const hrc_rep
     char words[160];
     snprintf(words, sizeof words, "%6.2f s  %s %d/%d%s  joints %.2f rad off  %lld plans, %lld refused", t_s,
              motion, r->frame, r->frames - 1,
-             r->recovering ? " (gets up)"
-             : r->known    ? " (as it knows it)"
-             : r->waiting  ? " (waits)"
-                           : "",
+             r->waiting ? " (waits)" : r->off > 0.99 ? " (lost)" : "",
              r->gap_rad, (long long)r->plans, (long long)(r->plans - r->verdicts[HRC_FINE]));
     progress_show(ctx, r->frames > 1 ? (double)r->frame / (r->frames - 1) : 0, words);
 }
@@ -110,7 +107,7 @@ static hrc_status play(const args *a, show *s, hrc_error *err)
     s->p.tick = status_line, s->p.ctx = &bar;
     hrc_status status = pool_create(&threads, 1, err);
     if (status == HRC_OK) status = sim_create(&physics, &a->cfg, threads, err);
-    if (status == HRC_OK && s->p.start) status = posture_lying(s->start, arg(a, "start"), 0, 0, physics, err);
+    if (status == HRC_OK && s->p.start) status = posture_lying(s->start, arg(a, "start"), 0, 0, physics, 0, err);
     if (status == HRC_OK)
         status = hrc_controller_create(&c, s->models.tracker, s->models.planner, &options, err);
     if (status == HRC_OK) status = perform(&s->record, &s->result, &s->p, c, physics, err);
@@ -141,15 +138,17 @@ static int report(const args *a, const show *s)
                       (json_int_t)r->plans, "refused", (json_int_t)refused, "diverged", r->diverged);
         for (int f = 0; f < FIGURE_COUNT; f++)
             json_object_set_new(out, FIGURE[f].name, json_number(figure_of(&r->figures, f)));
-        return cli_json(out);
+        cli_json(out);
+        return r->diverged ? EXIT_FAILED : EXIT_DONE;
     }
     printf("%.1f s: completion %.1f %%, joints %.2f rad, height %.3f m, tilt %.2f rad off\n", seconds,
            100 * r->figures.cr, r->figures.joint_rad, r->figures.height_m, r->figures.ori_rad);
     if (r->plans)
         printf("%lld plans, %lld refused, %.1f ms each\n", (long long)r->plans, refused, r->plan_ms);
-    if (r->diverged) printf("the simulation diverged\n");
     printf("Open %s in a browser to watch.\n", arg(a, "out"));
-    return EXIT_DONE;
+    if (!r->diverged) return EXIT_DONE;
+    fprintf(stderr, "heracles: the simulation diverged: from there on the figures mean nothing\n");
+    return EXIT_FAILED;
 }
 
 static int run_run(const args *a)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "track/library.h"
+#include "control/library.h"
 #include "track/tracker.h"
 
 #define NEIGHBOURS 10

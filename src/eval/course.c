@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/rot.h"
+#include "robot/bounds.h"
 #include "robot/state.h"
 
-#define TICK 25      /* frames between calls of `tick` */
-#define STANDS_S 1.0 /* on the reference for as long: stands again */
+#define TICK 25 /* frames between calls of `tick` */
 
 /* ---- Disturbances ---- */
 
@@ -50,6 +50,15 @@ bool disturb_due(const disturbance *list, int n, int *next, double t_s, sim_worl
 
 /* ---- Courses ---- */
 
+/* What a controller would refuse to follow is no course. */
+static hrc_status check_motion(const course *t, hrc_error *err)
+{
+    hrc_error why;
+    const hrc_motion motion = course_motion(t);
+    hrc_status status = bounds_motion(&motion, &why);
+    return status < 0 ? fail(err, status, "%s: %.400s", t->name, why.text) : status;
+}
+
 hrc_status course_create(course *t, const char *name, const char *category, clip *motion, bool held,
                          int first, double limit_s, hrc_error *err)
 {
@@ -65,11 +74,12 @@ hrc_status course_create(course *t, const char *name, const char *category, clip
     else if (fabs(c->fps - HRC_RATE_HZ) > 1e-6 || c->n - first < 2 || first < 0)
         status = fail(err, HRC_EINVAL, "%s: %d frames at %g Hz from frame %d on, expected at least 2 at %d",
                       name, c->n, c->fps, first, HRC_RATE_HZ);
+    if (status == HRC_OK && !held) clip_velocities(t->qvel, c);
+    if (status == HRC_OK) status = check_motion(t, err);
     if (status < 0) {
         course_free(t);
         return status;
     }
-    if (!held) clip_velocities(t->qvel, c);
     const int longest = (int)lrint(limit_s * HRC_RATE_HZ);
     t->frames = c->n - 1 - first < longest ? c->n - 1 - first : longest;
     return HRC_OK;
@@ -94,7 +104,12 @@ hrc_status loop_step(hrc_controller *c, sim *physics, sim_world *w, int worker, 
     hrc_state state;
     memcpy(state.qpos, w->qpos, sizeof state.qpos);
     memcpy(state.qvel, w->qvel, sizeof state.qvel);
-    TRY(hrc_control(c, &state, target, err));
+    hrc_status status = hrc_control(c, &state, target, err);
+    if (status < 0 && bounds_reading(&state, NULL) < 0) { /* physics that no robot has */
+        w->diverged = true;
+        return HRC_OK;
+    }
+    TRY(status);
     sim_step_one(physics, w, target->q, worker);
     return HRC_OK;
 }
@@ -107,7 +122,8 @@ typedef struct {
     rollout *record;
     tally sums;
     int next_disturbance;
-    int calm; /* frames on the reference without a break */
+    int calm;  /* frames on the reference without a break */
+    bool left; /* was out of bounds since the last disturbance */
     double calm_from_s;
     course_result *out;
 } running;
@@ -144,6 +160,13 @@ static hrc_status act(running *r, int i, hrc_error *err)
     return HRC_OK;
 }
 
+/* What the step did to the joints. */
+static void record_torque(running *r, int i)
+{
+    for (int k = 0; r->record && k < HRC_JOINTS; k++)
+        r->record->torque[i * HRC_JOINTS + k] = (float)r->world.torque[k];
+}
+
 static void judge(running *r, int i)
 {
     const course *t = r->t;
@@ -156,12 +179,12 @@ static void judge(running *r, int i)
         rollout_note(r->record, (double)i / HRC_RATE_HZ, "lost the reference");
     tally_add(&r->sums, &e);
     const double t_s = (double)i / HRC_RATE_HZ;
-    if (!e.complete) r->calm = 0, r->out->stands_s = -1;
+    if (!e.complete) r->calm = 0, r->left = true, r->out->stands_s = -1;
     if (e.complete && r->calm++ == 0) r->calm_from_s = t_s;
-    if (r->out->stands_s < 0 && r->calm >= STANDS_S * HRC_RATE_HZ) {
-        double since = r->next_disturbance ? t->disturb[r->next_disturbance - 1].t_s : 0;
-        r->out->stands_s = r->calm_from_s - since;
-    }
+    if (r->calm < STANDS_S * HRC_RATE_HZ) return;
+    const double since = r->next_disturbance ? t->disturb[r->next_disturbance - 1].t_s : 0;
+    if (r->out->stands_s < 0) r->out->stands_s = r->calm_from_s - since;
+    if (r->out->back_s < 0 && r->left) r->out->back_s = r->calm_from_s - since;
 }
 
 static hrc_status run(running *r, hrc_error *err)
@@ -177,13 +200,15 @@ static hrc_status run(running *r, hrc_error *err)
     for (int i = 0; i < t->frames; i++) {
         if (disturb_due(t->disturb, t->ndisturb, &r->next_disturbance, (double)i / HRC_RATE_HZ, &r->world,
                         r->record))
-            r->calm = 0, r->out->stands_s = -1;
+            r->calm = 0, r->left = false, r->out->stands_s = r->out->back_s = -1;
         TRY(act(r, i, err));
+        record_torque(r, i);
         judge(r, i + 1);
         if (r->m->control && hrc_controller_report(r->m->control)->replanned)
             plan_ms += hrc_controller_report(r->m->control)->plan_ms;
         if (r->m->tick && i % TICK == 0) r->m->tick(r->m->ctx, i);
     }
+    if (!r->left) r->out->back_s = 0;
     tally_figures(&r->out->figures, &r->sums);
     r->out->frames = t->frames;
     r->out->diverged = r->world.diverged;
@@ -198,9 +223,9 @@ static hrc_status run(running *r, hrc_error *err)
 hrc_status course_run(const course *t, const course_means *means, course_result *out, rollout *record_to,
                       hrc_error *err)
 {
-    const int arrays = ROLLOUT_REF | ROLLOUT_SIGNALS | (means->plans ? ROLLOUT_PLAN : 0);
+    const int arrays = ROLLOUT_REF | ROLLOUT_TORQUE | ROLLOUT_SIGNALS | (means->plans ? ROLLOUT_PLAN : 0);
     running r = {.t = t, .m = means, .record = record_to, .out = out};
-    *out = (course_result){.stands_s = -1};
+    *out = (course_result){.stands_s = -1, .back_s = -1};
     if (record_to)
         TRY(rollout_create(record_to, t->frames, HRC_RATE_HZ, t->name, arrays, t->ndisturb + 1, err));
     hrc_status status = run(&r, err);

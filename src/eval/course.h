@@ -9,6 +9,8 @@
 #include "motion/clip.h"
 #include "sim/sim.h"
 
+#define STANDS_S 1.0 /* on the reference for as long without a break: stands again */
+
 typedef enum { DISTURB_PUSH, DISTURB_PUNCH } disturb_kind;
 
 typedef struct {
@@ -47,7 +49,8 @@ typedef struct {
     int64_t plans, verdicts[HRC_VERDICTS];
     double plan_ms;  /* mean; wall clock, so not the same twice */
     double stands_s; /* after the last disturbance or the start: when the robot is on the reference for a
-                        second without a break; -1: never */
+                        second without a break, and stays so; -1: never */
+    double back_s;   /* the same the first time that it is so, whatever comes later: 0 when it never left */
 } course_result;
 
 typedef struct {

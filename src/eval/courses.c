@@ -72,7 +72,7 @@ static bool names_corpus_clips(const suite *s)
     return false;
 }
 
-static hrc_status open_corpus(corpus *c, const char *path, hrc_error *err)
+hrc_status courses_corpus(corpus *c, const char *path, hrc_error *err)
 {
     char shipped[4096];
     if (!path && !shipped_path(shipped, sizeof shipped, CORPUS))
@@ -87,7 +87,7 @@ hrc_status courses_of_suite(course_list *out, const char *name, const char *corp
     corpus c = {0};
     TRY(suite_load(&s, name, err));
     const bool needs = names_corpus_clips(&s);
-    hrc_status status = needs ? open_corpus(&c, corpus_path, err) : HRC_OK;
+    hrc_status status = needs ? courses_corpus(&c, corpus_path, err) : HRC_OK;
     if (status == HRC_OK) {
         status = add_sequences(out, &s, needs ? &c : NULL, options, err);
         if (needs) corpus_close(&c);
@@ -103,7 +103,7 @@ hrc_status courses_add_shipped(course_list *list, const char *clip_name, const c
     corpus c;
     clip motion;
     course *added = NULL;
-    TRY(open_corpus(&c, NULL, err));
+    TRY(courses_corpus(&c, NULL, err));
     const int i = corpus_find(&c, clip_name);
     hrc_status status = i < 0 ? fail(err, HRC_EINVAL, "%s: there is no clip \"%s\"", c.file.path, clip_name)
                               : corpus_clip(&c, i, &motion, err);

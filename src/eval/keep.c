@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "track/library.h"
+#include "control/library.h"
 
 /* ---- Keys: FNV-1a over everything that decides what a rollout gives ---- */
 
@@ -32,9 +32,13 @@ static void mix_models(uint64_t *hash, const method *m)
         mix(hash, &t->lead, sizeof t->lead);
         mix(hash, &t->basis, sizeof t->basis);
     }
-    if (p) mix_words(hash, p->params, p->net.layout.count * sizeof(float));
-    if (p) mix_words(hash, p->ups.qpos, sizeof *p->ups.qpos * (size_t)p->ups.frames);
-    if (p) mix_words(hash, p->known.qpos, sizeof *p->known.qpos * (size_t)p->known.frames);
+    if (p) {
+        const plan_layout *l = &p->layout;
+        const int layout[] = {(int)l->form, l->horizon, l->position, l->velocities, l->under_way};
+        mix_words(hash, p->params, p->net.layout.count * sizeof(float));
+        mix(hash, &p->scales, sizeof p->scales);
+        mix(hash, layout, sizeof layout);
+    }
 }
 
 static void mix_text(uint64_t *hash, const char *format, double x)
@@ -50,14 +54,11 @@ static void mix_options(uint64_t *hash, const hrc_options *o)
                           (double)o->plan.t_start,
                           o->plan.cold,
                           o->plan.bf16,
+                          (double)o->plan.noise,
                           o->replan,
-                          o->look_ahead,
-                          o->ahead,
                           o->leash_m,
-                          o->wait_s,
-                          o->when_lost,
-                          o->recover,
-                          o->known};
+                          o->leash_rad,
+                          o->wait_s};
     for (int i = 0; i < COUNT(all); i++) mix_text(hash, "%.17g ", all[i]);
 }
 
@@ -106,8 +107,9 @@ static void path_of(char out[4096], const char *folder, const keep_key *key)
 
 static json_t *result_json(const course_result *r)
 {
-    json_t *out = json_pack("{s:i, s:b, s:I, s:f, s:f}", "frames", r->frames, "diverged", r->diverged,
-                            "plans", (json_int_t)r->plans, "plan_ms", r->plan_ms, "stands_s", r->stands_s);
+    json_t *out = json_pack("{s:i, s:b, s:I, s:f, s:f, s:f}", "frames", r->frames, "diverged", r->diverged,
+                            "plans", (json_int_t)r->plans, "plan_ms", r->plan_ms, "stands_s", r->stands_s,
+                            "back_s", r->back_s);
     json_t *values = json_array(), *verdicts = json_array();
     for (int f = 0; f < FIGURE_COUNT; f++)
         json_array_append_new(values, json_real(figure_of(&r->figures, f)));
@@ -120,12 +122,14 @@ static json_t *result_json(const course_result *r)
 static bool read_result(course_result *r, const json_t *j)
 {
     const json_t *values = json_object_get(j, "figures"), *verdicts = json_object_get(j, "verdicts");
+    if (!json_is_number(json_object_get(j, "back_s"))) return false;
     if (json_array_size(values) != FIGURE_COUNT || json_array_size(verdicts) != HRC_VERDICTS) return false;
     *r = (course_result){.frames = (int)json_integer_value(json_object_get(j, "frames")),
                          .diverged = json_is_true(json_object_get(j, "diverged")),
                          .plans = json_integer_value(json_object_get(j, "plans")),
                          .plan_ms = json_number_value(json_object_get(j, "plan_ms")),
-                         .stands_s = json_number_value(json_object_get(j, "stands_s"))};
+                         .stands_s = json_number_value(json_object_get(j, "stands_s")),
+                         .back_s = json_number_value(json_object_get(j, "back_s"))};
     for (int f = 0; f < FIGURE_COUNT; f++)
         *figure_at(&r->figures, f) = json_number_value(json_array_get(values, (size_t)f));
     for (int v = 0; v < HRC_VERDICTS; v++)

@@ -8,17 +8,17 @@
 #include "base/rng.h"
 #include "base/rot.h"
 #include "motion/quality.h"
+#include "robot/state.h"
 
 #define CHAINS 24
 #define CHAIN_FRAMES 150
-#define CHAIN_LOOK_AHEAD PLAN_H /* frames between the chain's clock and its target: the loop's own */
 #define EXECUTE 2               /* frames between replans: 40 ms */
 #define SEEDS 8
 #define FALLEN_STARTS 16
 #define FALLEN_HEIGHT 0.35f /* m: pelvis of a pose on the ground */
 
 const double PLAN_DISTANCE_S[PLAN_DISTANCES] = {0.2, 0.5, 1.0, 2.0};
-const char *const PLAN_METHOD[PLAN_METHODS] = {"planner", "untold", "hold", "linear", "cubic", "timed"};
+const char *const PLAN_METHOD[PLAN_METHODS] = {"planner", "base", "hold", "reference"};
 
 typedef float keyframes[PLAN_K][HRC_NQ];
 
@@ -27,9 +27,9 @@ typedef struct {
 } place;
 
 typedef struct {
-    plan_error sum[PLAN_METHODS], identity[2];
+    plan_error sum[PLAN_METHODS], identity;
     int over_limit, plans;
-    double first_frame, seconds;
+    double seconds;
     long verdicts[PLAN_VERDICTS];
 } tally;
 
@@ -37,7 +37,8 @@ typedef struct {
     const clip *clips;
     int nclips, starts;
     planner **planners; /* one per thread */
-    bool has_position;
+    int horizon;
+    float noise;
     uint64_t seed;
     const place *places; /* (PLAN_DISTANCES, starts) */
     tally *tallies;      /* the same */
@@ -61,9 +62,9 @@ static void clip_pose(float out[HRC_NQ], const clip *c, float frame)
         blend(out, clip_frame(c, whole), clip_frame(c, whole + 1), u);
 }
 
-static float frame_of_keyframe(int k)
+static float frame_of_keyframe(int k, int horizon)
 {
-    return (float)(k * PLAN_H) / (PLAN_K - 1);
+    return (float)(k * horizon) / (PLAN_K - 1);
 }
 
 static plan_error compare(const float *a, const float *b)
@@ -85,25 +86,44 @@ static void add(plan_error *sum, plan_error e, double weight)
     sum->ori_rad += weight * e.ori_rad;
 }
 
-/* ---- One start ---- */
+/* ---- Questions ---- */
 
-static void rival(keyframes out, int method, const float *state, const float *target, double distance_s)
+void question_make(plan_question *q, const float state[HRC_NQ], const float qvel[HRC_NV],
+                   const float (*window)[HRC_NQ], int horizon)
 {
-    for (int k = 0; k < PLAN_K; k++) {
-        float u = (float)k / (PLAN_K - 1);
-        float way = method == BY_HOLD     ? 0
-                    : method == BY_LINEAR ? u
-                    : method == BY_CUBIC  ? u * u * (3 - 2 * u)
-                                          : u * PLAN_SPAN / (float)distance_s;
-        blend(out[k], state, target, way);
-    }
+    memcpy(q->state, state, sizeof q->state);
+    memcpy(q->qvel, qvel, sizeof q->qvel);
+    memcpy(q->reference, window, sizeof *window * (size_t)(horizon + 1));
+    memcpy(q->under_way, state, sizeof q->under_way);
 }
 
-static void score(plan_error *sum, const keyframes plan, const clip *c, int frame)
+/* The robot moves as the clip does at `frame`; the reference is the clip from `at` on. */
+static void ask(plan_question *q, const clip *c, int frame, int at, int horizon)
+{
+    float window[PLAN_MAX_H + 1][HRC_NQ], around[3 * HRC_NV];
+    const int before = frame > 0 && frame + 1 < c->n ? frame - 1 : frame + 2 < c->n ? frame : c->n - 3;
+    g1_velocities(around, clip_frame(c, before), 3, PLAN_FPS);
+    for (int i = 0; i <= horizon; i++) clip_pose(window[i], c, (float)(at + i));
+    question_make(q, clip_frame(c, frame), around + (frame - before) * HRC_NV,
+                  (const float(*)[HRC_NQ])window, horizon);
+}
+
+/* ---- One start ---- */
+
+static void rival(keyframes out, int method, const plan_question *q, int horizon)
+{
+    for (int k = 0; k < PLAN_K; k++)
+        if (method == BY_HOLD)
+            memcpy(out[k], q->state, sizeof out[k]);
+        else
+            plan_window_at(out[k], q->reference, frame_of_keyframe(k, horizon), horizon);
+}
+
+static void score(plan_error *sum, const keyframes plan, const clip *c, int frame, int horizon)
 {
     for (int k = 1; k < PLAN_K; k++) {
         float truth[HRC_NQ];
-        clip_pose(truth, c, (float)frame + frame_of_keyframe(k));
+        clip_pose(truth, c, (float)frame + frame_of_keyframe(k, horizon));
         add(sum, compare(plan[k], truth), 1.0 / (PLAN_K - 1));
     }
 }
@@ -123,78 +143,65 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void make_plan(planner *p, tally *t, const float *state, const float *target, bool has_position,
-                      keyframes out)
+static void make_plan(const job *j, planner *p, tally *t, const plan_question *q, keyframes out)
 {
     double begin = now();
-    planner_plan(p, state, target, out);
+    planner_plan(p, q, out);
     t->seconds += now() - begin;
     t->plans++;
     t->over_limit += beyond_limits((const float(*)[HRC_NQ])out);
-    for (int i = 0; i < HRC_NQ; i++)
-        t->first_frame = fmax(t->first_frame, fabs((double)(out[0][i] - state[i])));
-    t->verdicts[plan_guard(out, state, has_position)]++;
-}
-
-/* The state on the reference: how far is the dense plan from what the reference does next? */
-static plan_error identity_error(planner *p, tally *t, const clip *c, int frame, int look_ahead,
-                                 bool has_position)
-{
-    keyframes plan;
-    plan_curve curve;
-    plan_error sum = {0};
-    make_plan(p, t, clip_frame(c, frame), clip_frame(c, frame + look_ahead), has_position, plan);
-    plan_curve_fit(&curve, (const float(*)[HRC_NQ])plan);
-    for (int i = 1; i <= PLAN_H; i++) {
-        float qpos[HRC_NQ], qvel[HRC_NV];
-        plan_curve_at(qpos, qvel, &curve, (float)i / PLAN_FPS);
-        add(&sum, compare(qpos, clip_frame(c, frame + i)), 1.0 / PLAN_H);
-    }
-    return sum;
+    t->verdicts[plan_guard(out, (float)j->horizon / PLAN_FPS / (PLAN_K - 1))]++;
 }
 
 static void evaluate_start(void *ctx, int item, int worker)
 {
     job *j = ctx;
-    int distance = item / j->starts;
+    const int distance = item / j->starts, later = (int)(PLAN_DISTANCE_S[distance] * PLAN_FPS + 0.5);
     const place *at = &j->places[item];
     const clip *c = &j->clips[at->clip];
     tally *t = &j->tallies[item];
     planner *p = j->planners[worker];
-    const float *state = clip_frame(c, at->frame);
-    const float *target = clip_frame(c, at->frame + (int)(PLAN_DISTANCE_S[distance] * PLAN_FPS + 0.5));
-    planner_seed(p, j->seed + (uint64_t)item);
+    plan_question q;
+    ask(&q, c, at->frame, at->frame + (later > j->horizon ? later - j->horizon : 0), j->horizon);
     for (int method = 0; method < PLAN_METHODS; method++) {
         keyframes plan;
-        planner_due(p, method == BY_UNTOLD ? 0 : (float)PLAN_DISTANCE_S[distance]);
-        if (method <= BY_UNTOLD)
-            make_plan(p, t, state, target, j->has_position, plan);
+        planner_vary(p, j->seed + (uint64_t)item, j->noise, method == BY_PLANNER);
+        if (method == BY_PLANNER)
+            make_plan(j, p, t, &q, plan);
+        else if (method == BY_BASE_ALONE)
+            planner_plan(p, &q, plan);
         else
-            rival(plan, method, state, target, PLAN_DISTANCE_S[distance]);
-        score(&t->sum[method], (const float(*)[HRC_NQ])plan, c, at->frame);
+            rival(plan, method, &q, j->horizon);
+        score(&t->sum[method], (const float(*)[HRC_NQ])plan, c, at->frame, j->horizon);
     }
+    planner_vary(p, j->seed, j->noise, 1);
     if (distance == 0) {
-        t->identity[0] = identity_error(p, t, c, at->frame, PLAN_H, j->has_position);
-        t->identity[1] = identity_error(p, t, c, at->frame, 0, j->has_position);
+        keyframes plan;
+        ask(&q, c, at->frame, at->frame, j->horizon);
+        make_plan(j, p, t, &q, plan);
+        score(&t->identity, (const float(*)[HRC_NQ])plan, c, at->frame, j->horizon);
     }
 }
 
 /* ---- Chains ---- */
 
-int planner_chain(planner *p, const float start[HRC_NQ], void (*target_at)(void *, int, float[HRC_NQ]),
-                  void *ctx, float *qpos, int max_frames)
+int planner_chain(planner *p, int horizon, const float start[HRC_NQ],
+                  void (*window_at)(void *, int, float (*)[HRC_NQ]), void *ctx, float *qpos, int max_frames)
 {
-    int made = 0;
+    const float span = (float)horizon / PLAN_FPS;
+    float qvel[HRC_NV] = {0}, window[PLAN_MAX_H + 1][HRC_NQ];
+    int made = 1;
     memcpy(qpos, start, HRC_NQ * sizeof *qpos);
-    for (made = 1; made < max_frames;) {
-        const float *state = qpos + (size_t)(made - 1) * HRC_NQ;
-        float target[HRC_NQ], qvel[HRC_NV];
+    while (made < max_frames) {
         keyframes plan;
         plan_curve curve;
-        target_at(ctx, made - 1, target);
-        planner_plan(p, state, target, plan);
-        if (plan_guard(plan, state, 1) != PLAN_FINE) return made;
-        plan_curve_fit(&curve, (const float(*)[HRC_NQ])plan);
+        plan_question q;
+        window_at(ctx, made - 1, window);
+        question_make(&q, qpos + (size_t)(made - 1) * HRC_NQ, qvel, (const float(*)[HRC_NQ])window, horizon);
+        planner_plan(p, &q, plan);
+        if (plan_guard(plan, span / (PLAN_K - 1)) != PLAN_FINE) return made;
+        memcpy(plan[0], q.state, sizeof plan[0]);
+        plan_curve_fit(&curve, (const float(*)[HRC_NQ])plan, span);
         for (int i = 1; i <= EXECUTE && made < max_frames; i++, made++)
             plan_curve_at(qpos + (size_t)made * HRC_NQ, qvel, &curve, (float)i / PLAN_FPS);
     }
@@ -203,13 +210,13 @@ int planner_chain(planner *p, const float start[HRC_NQ], void (*target_at)(void 
 
 typedef struct {
     const clip *c;
-    int first;
+    int first, horizon;
 } follow;
 
-static void follow_clip(void *ctx, int frame, float out[HRC_NQ])
+static void follow_clip(void *ctx, int frame, float (*out)[HRC_NQ])
 {
     const follow *f = ctx;
-    clip_pose(out, f->c, (float)(f->first + frame + CHAIN_LOOK_AHEAD));
+    for (int i = 0; i <= f->horizon; i++) clip_pose(out[i], f->c, (float)(f->first + frame + i));
 }
 
 static hrc_status skate_of(double *out, const float *qpos, int n, hrc_error *err)
@@ -232,14 +239,13 @@ static hrc_status measure_chains(planner_report *out, job *j, hrc_error *err)
     hrc_status status = HRC_OK;
     double chain = 0, own = 0;
     int n = 0;
-    for (int i = 0; i < CHAINS && status == HRC_OK && j->has_position; i++) {
+    for (int i = 0; i < CHAINS && status == HRC_OK; i++) {
         const place *at = &j->places[(PLAN_DISTANCES - 1) * j->starts + i * j->starts / CHAINS];
-        follow f = {&j->clips[at->clip], at->frame};
+        follow f = {&j->clips[at->clip], at->frame, j->horizon};
         double a = NAN, b = NAN;
         int room = f.c->n - at->frame;
         planner_seed(j->planners[0], j->seed + (uint64_t)i);
-        planner_due(j->planners[0], (float)CHAIN_LOOK_AHEAD / PLAN_FPS);
-        int made = planner_chain(j->planners[0], clip_frame(f.c, at->frame), follow_clip, &f, qpos,
+        int made = planner_chain(j->planners[0], j->horizon, clip_frame(f.c, at->frame), follow_clip, &f, qpos,
                                  room < CHAIN_FRAMES ? room : CHAIN_FRAMES);
         if (made < 25) continue;
         status = skate_of(&a, qpos, made, err);
@@ -254,46 +260,52 @@ static hrc_status measure_chains(planner_report *out, job *j, hrc_error *err)
 
 /* ---- Diversity ---- */
 
-static double spread_over_seeds(planner *p, const float *state, const float *target)
+static double spread_over_seeds(planner *p, const plan_question *q)
 {
     double mean[HRC_JOINTS] = {0}, square[HRC_JOINTS] = {0}, sum = 0;
     for (int s = 0; s < SEEDS; s++) {
         keyframes plan;
         planner_seed(p, (uint64_t)s);
-        planner_plan(p, state, target, plan);
+        planner_plan(p, q, plan);
         for (int i = 0; i < HRC_JOINTS; i++) {
-            double q = (double)plan[PLAN_K - 1][7 + i];
-            mean[i] += q / SEEDS, square[i] += q * q / SEEDS;
+            double at = (double)plan[PLAN_K - 1][7 + i];
+            mean[i] += at / SEEDS, square[i] += at * at / SEEDS;
         }
     }
     for (int i = 0; i < HRC_JOINTS; i++) sum += fmax(0, square[i] - mean[i] * mean[i]);
     return sqrt(sum);
 }
 
+/* A robot that lies still like this, and is to stand there. */
+static void ask_fallen(plan_question *q, const float *state, int horizon)
+{
+    static const float STILL[HRC_NV];
+    float window[PLAN_MAX_H + 1][HRC_NQ];
+    double stance[HRC_NQ];
+    g1_default_qpos(stance);
+    for (int i = 0; i <= horizon; i++)
+        for (int k = 0; k < HRC_NQ; k++) window[i][k] = k < 2 ? state[k] : (float)stance[k];
+    question_make(q, state, STILL, (const float(*)[HRC_NQ])window, horizon);
+}
+
 static void measure_diversity(planner_report *out, job *j)
 {
     rng r = rng_make(j->seed, 77);
-    planner_due(j->planners[0], 0);
+    plan_question q;
     double fallen = 0, nominal = 0;
     int n = 0;
     for (int tries = 0; tries < 20000 && n < FALLEN_STARTS; tries++) {
         const clip *c = &j->clips[rng_below(&r, (uint32_t)j->nclips)];
-        int frame = (int)rng_below(&r, (uint32_t)c->n);
-        const float *state = clip_frame(c, frame);
+        const float *state = clip_frame(c, (int)rng_below(&r, (uint32_t)c->n));
         if (state[2] > FALLEN_HEIGHT) continue;
-        double stance[HRC_NQ];
-        float target[HRC_NQ];
-        g1_default_qpos(stance);
-        for (int i = 0; i < HRC_NQ; i++) target[i] = (float)stance[i];
-        target[0] = state[0], target[1] = state[1];
-        fallen += spread_over_seeds(j->planners[0], state, target);
+        ask_fallen(&q, state, j->horizon);
+        fallen += spread_over_seeds(j->planners[0], &q);
         n++;
     }
     for (int i = 0; i < FALLEN_STARTS; i++) {
         const place *at = &j->places[i * j->starts / FALLEN_STARTS];
-        const clip *c = &j->clips[at->clip];
-        nominal +=
-            spread_over_seeds(j->planners[0], clip_frame(c, at->frame), clip_frame(c, at->frame + PLAN_H));
+        ask(&q, &j->clips[at->clip], at->frame, at->frame, j->horizon);
+        nominal += spread_over_seeds(j->planners[0], &q);
     }
     out->diversity_fallen = n ? fallen / n : NAN;
     out->diversity_nominal = nominal / FALLEN_STARTS;
@@ -305,7 +317,7 @@ static void measure_diversity(planner_report *out, job *j)
 static hrc_status choose_places(place *out, const job *j, int distance, hrc_error *err)
 {
     int ahead = (int)(PLAN_DISTANCE_S[distance] * PLAN_FPS + 0.5);
-    if (ahead < PLAN_H) ahead = PLAN_H;
+    if (ahead < j->horizon) ahead = j->horizon;
     long long total = 0;
     for (int i = 0; i < j->nclips; i++) total += j->clips[i].n > ahead ? j->clips[i].n - ahead : 0;
     if (total == 0)
@@ -333,9 +345,8 @@ static void sum_up(planner_report *out, const job *j)
         for (int m = 0; m < PLAN_METHODS; m++)
             add(&out->error[item / j->starts][m], t->sum[m], 1.0 / j->starts);
         if (item < j->starts)
-            for (int i = 0; i < 2; i++) add(&out->identity[i], t->identity[i], 1.0 / j->starts);
+            add(&out->identity, t->identity, 1.0 / j->starts);
         for (int v = 0; v < PLAN_VERDICTS; v++) out->verdicts[v] += t->verdicts[v];
-        out->first_frame = fmax(out->first_frame, t->first_frame);
         plans += t->plans, over += t->over_limit, seconds += t->seconds;
     }
     out->starts = j->starts;
@@ -377,8 +388,12 @@ hrc_status planner_evaluate(planner_report *out, const plan_model *m, const plan
         return fail(err, HRC_EINVAL,
                     "eval planner: the corpus holds no clip out from training, expected at least one");
     const int n = pool_threads(threads);
-    job j = {.clips = clips, .nclips = nclips, .starts = starts, .seed = seed};
-    j.has_position = plan_has_position(plan_model_dims(m));
+    job j = {.clips = clips,
+             .nclips = nclips,
+             .starts = starts,
+             .horizon = m->layout.horizon,
+             .noise = options->noise,
+             .seed = seed};
     j.planners = calloc((size_t)n, sizeof *j.planners);
     j.tallies = calloc((size_t)(PLAN_DISTANCES * starts), sizeof *j.tallies);
     place *places = calloc((size_t)(PLAN_DISTANCES * starts), sizeof *places);

@@ -6,8 +6,9 @@
 
 #include "base/rot.h"
 #include "eval/posture.h"
-#include "track/follow.h"
-#include "track/library.h"
+#include "control/follow.h"
+#include "control/library.h"
+#include "plan/anchor.h"
 
 #define PUNCH_S 0.08
 #define DRAG_S 0.12
@@ -44,7 +45,7 @@ static hrc_status create_mind(mind *m, const playground_means *means, bool plann
 static hrc_status find_postures(playground *p, hrc_error *err)
 {
     for (int i = 0; i < POSTURE_COUNT; i++)
-        TRY(posture_lying(p->lying[i], POSTURE_NAME[i], 0, 0, p->means.physics, err));
+        TRY(posture_lying(p->lying[i], POSTURE_NAME[i], 0, 0, p->means.physics, 0, err));
     return HRC_OK;
 }
 
@@ -120,7 +121,7 @@ static void follow(playground *p, int how)
     for (int i = 0; i < PLAY_ROBOTS; i++) {
         mind *m = &p->minds[i];
         if (m->control)
-            hrc_follow(m->control, &motion, 0, how, NULL); /* the corpus has only finite frames */
+            hrc_follow(m->control, &motion, 0, how, NULL); /* no course is refused */
         else
             follow_begin(&m->alone, &motion, 0, how & HRC_PLACE);
     }
@@ -317,6 +318,7 @@ static void follow_alone(play_robot *r, follower *f, sim *physics, int worker)
         r->target.q[k] = (double)next.qpos[7 + k];
     }
     r->report.gap_rad = sqrt(square);
+    r->report.off = (double)plan_off(qpos, r->report.reference.qpos, true);
     r->report.frame = f->frame;
     r->report.frames = f->motion.n;
     follow_advance(f);

@@ -2,6 +2,7 @@
 #ifndef HRC_EVAL_POSTURE_H
 #define HRC_EVAL_POSTURE_H
 
+#include "base/rng.h"
 #include "sim/sim.h"
 
 enum { POSTURE_COUNT = 4 };
@@ -9,9 +10,14 @@ extern const char *const POSTURE_NAME[POSTURE_COUNT];
 #define POSTURES "lying-back, lying-front, lying-left, lying-right"
 
 /* At the origin, the head toward -x turned by `heading` rad about the vertical. Variant 0 is dropped with the
- * limbs of the stance; every other one with limbs bent anyhow and tilted a little, its own. Worker 0 of the
- * simulator lets the robot settle. HRC_EINVAL when there is no posture of that name. */
+ * limbs of the stance; every other one with limbs bent anyhow and tilted a little, its own. The worker of
+ * the simulator lets the robot settle. HRC_EINVAL when there is no posture of that name. */
 hrc_status posture_lying(double qpos[HRC_NQ], const char *name, double heading, int variant, sim *s,
-                         hrc_error *err);
+                         int worker, hrc_error *err);
+
+/* The same with limbs drawn from `dice`; NULL: those of the stance. Variants draw from streams 0 to
+ * POSTURE_COUNT - 1: whoever wants heaps that no variant has takes other streams. */
+hrc_status posture_heap(double qpos[HRC_NQ], int side, double heading, rng *dice, sim *s, int worker,
+                        hrc_error *err);
 
 #endif

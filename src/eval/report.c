@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "eval/builtin.h"
+#include "eval/compare.h"
 #include "eval/embed.h"
 #include "eval/html.h"
 #include "eval/page.h"
@@ -30,17 +31,19 @@ static json_t *summary_json(const summary *s)
                      "high", numbers(&s->high));
 }
 
-static json_t *endurance_json(const report *r, int m)
+static json_t *endurance_json(const report *r, int m, const char *category)
 {
     endurance e;
-    endurance_of(&e, r->results, m, r->courses, NULL);
+    endurance_of(&e, r->results, m, r->courses, category);
     if (!e.n) return json_null();
     json_t *largest[2] = {json_array(), json_array()};
     for (int k = 0; k < 2; k++)
         for (int d = 0; d < BUILTIN_DIRECTIONS; d++)
             json_array_append_new(largest[k], json_number(e.largest[k][d]));
-    return json_pack("{s:i, s:f, s:f, s:o, s:o}", "n", e.n, "survived", e.survived, "recovered", e.recovered,
-                     "push", largest[DISTURB_PUSH], "punch", largest[DISTURB_PUNCH]);
+    return json_pack("{s:i, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "n", e.n, "survived", e.survived,
+                     "recovered", e.recovered, "late", json_number(e.recovered_late), "back",
+                     json_number(e.back), "half", json_number(e.stand_p50_s), "push", largest[DISTURB_PUSH],
+                     "punch", largest[DISTURB_PUNCH]);
 }
 
 static json_t *plans_json(const report *r, int m)
@@ -81,6 +84,39 @@ static json_t *identity_json(const report *r, int m)
     return points;
 }
 
+/* Beside the tracker alone: {"method", "rates": {"all", category: difference}, "n", "ratio"}, or null. */
+static json_t *against_json(const report *r, int m, const char *const *categories, int n)
+{
+    const int base = compare_base(r->methods, r->results->nmethods);
+    if (base < 0 || !r->methods[m].planner) return json_null();
+    const identity same = compare_identity(r->results, base, m);
+    json_t *rates = json_object();
+    json_object_set_new(rates, "all", json_number(compare_rate(r->results, base, m, r->courses, NULL)));
+    for (int c = 0; c < n; c++)
+        json_object_set_new(rates, categories[c],
+                            json_number(compare_rate(r->results, base, m, r->courses, categories[c])));
+    return json_pack("{s:s, s:o, s:i, s:o}", "method", r->methods[base].name, "rates", rates, "n", same.n,
+                     "ratio", json_number(same.ratio));
+}
+
+/* [{"part", "n", "mean"}]; null when not measured. */
+static json_t *natural_json(const report *r, int m)
+{
+    static const char *const PART[] = {"whole rollouts", "while out of bounds"};
+    if (!r->natural) return json_null();
+    json_t *out = json_array();
+    for (int recovery = 0; recovery < 2; recovery++) {
+        naturalness mean;
+        json_t *values = json_array();
+        const int n = natural_mean(&mean, r->natural, r->results, m, r->courses, NULL, recovery);
+        for (int f = 0; f < NATURAL_COUNT; f++)
+            json_array_append_new(values, json_number(natural_at(&mean, f)));
+        json_array_append_new(out,
+                              json_pack("{s:s, s:i, s:o}", "part", PART[recovery], "n", n, "mean", values));
+    }
+    return out;
+}
+
 static json_t *method_json(const report *r, int m)
 {
     const method *row = &r->methods[m];
@@ -92,14 +128,17 @@ static json_t *method_json(const report *r, int m)
     int n = categories_of(categories, MAX_CATEGORIES, r->courses, r->results->ncourses);
     for (int c = 0; c < n; c++) {
         summarise(&s, r->results, m, r->courses, categories[c]);
-        json_object_set_new(parts, categories[c], summary_json(&s));
+        json_t *part = summary_json(&s);
+        json_object_set_new(part, "endurance", endurance_json(r, m, categories[c]));
+        json_object_set_new(parts, categories[c], part);
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", row->name, "tracker",
-                     r->tracker_paths[m], "planner", r->planner_paths[m], "trackerTrained",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", row->name,
+                     "tracker", r->tracker_paths[m], "planner", r->planner_paths[m], "trackerTrained",
                      row->tracker ? hrc_model_trained(row->tracker) : "", "plannerTrained",
                      row->planner ? hrc_model_trained(row->planner) : "", "all", all, "categories", parts,
-                     "plans", plans_json(r, m), "endurance", endurance_json(r, m), "identity",
-                     identity_json(r, m));
+                     "plans", plans_json(r, m), "endurance", endurance_json(r, m, NULL), "identity",
+                     identity_json(r, m), "against", against_json(r, m, categories, n), "natural",
+                     natural_json(r, m));
 }
 
 static json_t *paper_json(const char *name)
@@ -120,6 +159,15 @@ static json_t *figures_json(void)
         json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:b}", "name", FIGURE[f].name, "heading",
                                              FIGURE[f].heading, "unit", FIGURE[f].unit, "more",
                                              FIGURE[f].more_is_better));
+    return out;
+}
+
+static json_t *natural_heads_json(void)
+{
+    json_t *out = json_array();
+    for (int f = 0; f < NATURAL_COUNT; f++)
+        json_array_append_new(
+            out, json_pack("{s:s, s:s}", "heading", NATURAL[f].heading, "unit", NATURAL[f].unit));
     return out;
 }
 
@@ -157,10 +205,10 @@ static json_t *report_json(const report *r)
 {
     json_t *methods = json_array();
     for (int m = 0; m < r->results->nmethods; m++) json_array_append_new(methods, method_json(r, m));
-    return json_pack("{s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "title", r->title, "suite", r->suite,
-                     "seed", (json_int_t)r->seed, "version", hrc_version(), "figures", figures_json(),
-                     "methods", methods, "paper", paper_json(r->suite), "courses", courses_json(r), "tokens",
-                     tokens_json(r));
+    return json_pack("{s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "title", r->title, "suite",
+                     r->suite, "seed", (json_int_t)r->seed, "version", hrc_version(), "figures",
+                     figures_json(), "naturals", natural_heads_json(), "methods", methods, "paper",
+                     paper_json(r->suite), "courses", courses_json(r), "tokens", tokens_json(r));
 }
 
 /* ---- Replays, thinned ---- */

@@ -5,6 +5,7 @@
 
 #include "eval/codebook.h"
 #include "eval/evaluate.h"
+#include "eval/natural.h"
 
 typedef struct {
     const char *title;
@@ -13,8 +14,9 @@ typedef struct {
     const method *methods;
     const char *const *tracker_paths, *const *planner_paths;
     const course *courses;
-    const evaluation *results; /* with records */
-    const codebook *tokens;    /* NULL: none */
+    const evaluation *results;     /* with records */
+    const natural_result *natural; /* (nmethods, ncourses); NULL: not measured */
+    const codebook *tokens;        /* NULL: none */
 } report;
 
 hrc_status report_write(const char *path, const report *r, size_t *bytes, hrc_error *err);

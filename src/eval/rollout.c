@@ -68,6 +68,7 @@ void rollout_control(rollout *r, int i, const hrc_report *report)
     s[SIGNAL_REWRITE] = (float)report->rewrite_rad;
     s[SIGNAL_PLANNED] = (float)report->planned;
     s[SIGNAL_REFUSED] = report->replanned && report->verdict != HRC_FINE;
+    s[SIGNAL_OFF] = (float)report->off;
 }
 
 void rollout_note(rollout *r, double t_s, const char *words)
@@ -135,6 +136,8 @@ static hrc_status read_event(rollout_event *event, arena *memory, json_t *value,
     json_t *t = json_object_get(value, "t"), *text = json_object_get(value, "text");
     if (!json_is_number(t) || !json_is_string(text))
         return fail(err, HRC_EFORMAT, "%s: event %d is not {\"t\": seconds, \"text\": \"...\"}", path, i);
+    if (!status_is_tame(json_string_value(text)))
+        return fail(err, HRC_EFORMAT, "%s: event %d holds control bytes", path, i);
     event->t_s = json_number_value(t);
     event->text = arena_strdup(memory, json_string_value(text));
     return event->text ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", path);

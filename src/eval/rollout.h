@@ -15,8 +15,9 @@ typedef struct {
 } rollout_event;
 
 /* Signals of a frame: how far the robot's joints are from the reference's, and those the tracker was given
- * (both L2 over 29, rad); 1 where they came from a plan; 1 where a plan was refused. */
-enum { SIGNAL_GAP, SIGNAL_REWRITE, SIGNAL_PLANNED, SIGNAL_REFUSED, SIGNALS };
+ * (both L2 over 29, rad); 1 where they came from a plan; 1 where a plan was refused; how far the robot is off
+ * its reference, 0 on it to 1 lost (hrc_report). */
+enum { SIGNAL_GAP, SIGNAL_REWRITE, SIGNAL_PLANNED, SIGNAL_REFUSED, SIGNAL_OFF, SIGNALS };
 
 /* Optional arrays (n, width), NULL when not there: member, width. */
 #define ROLLOUT_ARRAYS(X)                                                                                    \

@@ -5,8 +5,6 @@
 #include "base/rot.h"
 
 #define LIMIT_MARGIN 0.1f /* rad: what training noise may leave beyond a limit; clamped away */
-#define JOINT_GAP 0.02f   /* rad between keyframe 0 and the state; 0 by construction */
-#define ROOT_GAP 0.02f    /* m and rad */
 #define ROOT_SPEED 12.0f  /* m/s: twice the fastest sprint of the corpus */
 #define ROOT_TURN 25.0f   /* rad/s: a spinning jump is at 15 */
 #define SPEED_FACTOR 1.5f /* of the motors' speed: keyframes are 29 ms apart and splines overshoot */
@@ -14,7 +12,7 @@
 const char *plan_verdict_name(plan_verdict verdict)
 {
     static const char *const NAMES[PLAN_VERDICTS] = {"fine", "not finite", "beyond joint limits",
-                                                     "discontinuous", "too fast"};
+                                                     "too fast"};
     return verdict >= 0 && verdict < PLAN_VERDICTS ? NAMES[verdict] : "unknown";
 }
 
@@ -41,20 +39,11 @@ static float root_distance(const float *a, const float *b)
     return vec_normf(d);
 }
 
-static int continuous(const float *first, const float *state, int has_position)
+static int slow_enough(const float *a, const float *b, float step)
 {
-    for (int i = 0; i < HRC_JOINTS; i++)
-        if (fabsf(first[7 + i] - state[7 + i]) > JOINT_GAP) return 0;
-    if (has_position && root_distance(first, state) > ROOT_GAP) return 0;
-    return quat_anglef(first + 3, state + 3) <= ROOT_GAP;
-}
-
-static int slow_enough(const float *a, const float *b, int has_position)
-{
-    const float step = PLAN_SPAN / (PLAN_K - 1);
     for (int i = 0; i < HRC_JOINTS; i++)
         if (fabsf(b[7 + i] - a[7 + i]) > SPEED_FACTOR * (float)G1_JOINT[i].velocity * step) return 0;
-    if (has_position && root_distance(a, b) > ROOT_SPEED * step) return 0;
+    if (root_distance(a, b) > ROOT_SPEED * step) return 0;
     return quat_anglef(a + 3, b + 3) <= ROOT_TURN * step;
 }
 
@@ -64,14 +53,13 @@ static void clamp_joints(float *qpos)
         qpos[7 + i] = fminf((float)G1_JOINT[i].hi, fmaxf((float)G1_JOINT[i].lo, qpos[7 + i]));
 }
 
-plan_verdict plan_guard(float keyframes[PLAN_K][HRC_NQ], const float state[HRC_NQ], int has_position)
+plan_verdict plan_guard(float keyframes[PLAN_K][HRC_NQ], float step)
 {
     if (!all_finite(keyframes)) return PLAN_NONFINITE;
     for (int k = 1; k < PLAN_K; k++)
-        if (!within_limits(keyframes[k])) return PLAN_LIMITS; /* keyframe 0 is the state, wherever that is */
-    if (!continuous(keyframes[0], state, has_position)) return PLAN_DISCONTINUOUS;
-    for (int k = 0; k + 1 < PLAN_K; k++)
-        if (!slow_enough(keyframes[k], keyframes[k + 1], has_position)) return PLAN_TOO_FAST;
+        if (!within_limits(keyframes[k])) return PLAN_LIMITS;
+    for (int k = 1; k + 1 < PLAN_K; k++)
+        if (!slow_enough(keyframes[k], keyframes[k + 1], step)) return PLAN_TOO_FAST;
     for (int k = 1; k < PLAN_K; k++) clamp_joints(keyframes[k]);
     return PLAN_FINE;
 }

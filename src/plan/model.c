@@ -1,16 +1,39 @@
 #include "plan/model.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/seal.h"
 #include "nn/packed.h"
 #include "robot/names.h"
 
-#define NUMBERS(X) X(depth) X(heads) X(width) X(ratio) X(tokens) X(dim)
-#define KNOWN_LENGTH "known.length"
-#define KNOWN_QPOS "known.qpos"
-#define MAX_FILE_TENSORS (NN_MAX_TENSORS + 6 + GETUPS_TENSORS + STORE_TENSORS)
+#define NUMBERS(X) X(depth) X(heads) X(width) X(ratio)
+#define SWITCHES(X) X(position) X(velocities) X(under_way)
+#define MAX_FILE_TENSORS (NN_MAX_TENSORS + 3 + EXAMPLE_PARTS)
+
+/* The parts of examples in the file: (PLAN_EXAMPLES, n) numbers each. */
+#define EXAMPLES(X)                                                                                          \
+    X("example.state", question.state)                                                                       \
+    X("example.qvel", question.qvel)                                                                         \
+    X("example.reference", question.reference)                                                               \
+    X("example.under_way", question.under_way)                                                               \
+    X("example.keyframes", keyframes)
+
+static const struct {
+    const char *name;
+    size_t offset, count; /* in plan_example, of floats */
+} EXAMPLE_PART[] = {
+#define X(name, member)                                                                                      \
+    {name, offsetof(plan_example, member), sizeof(((plan_example *)0)->member) / sizeof(float)},
+    EXAMPLES(X)
+#undef X
+};
+enum { EXAMPLE_PARTS = COUNT(EXAMPLE_PART) };
+
+static const char *const FORM[] = {[PLAN_ANCHORED] = "anchored", [PLAN_PAPER] = "paper"};
 
 static hrc_status check_text(const tensorfile *file, const char *key, const char *expected, hrc_error *err)
 {
@@ -33,19 +56,41 @@ static hrc_status read_number(int *out, const tensorfile *file, const char *key,
     return HRC_OK;
 }
 
-static hrc_status read_shape(field_shape *shape, const tensorfile *file, hrc_error *err)
+static hrc_status read_switch(bool *out, const tensorfile *file, const char *key, hrc_error *err)
+{
+    const char *found = tensorfile_meta(file, key);
+    if (!found || (strcmp(found, "on") && strcmp(found, "off")))
+        return fail(err, HRC_EFORMAT, "%s: %s is \"%.60s\", expected \"on\" or \"off\"", file->path, key,
+                    found ? found : "(missing)");
+    *out = !strcmp(found, "on");
+    return HRC_OK;
+}
+
+static hrc_status read_layout(plan_layout *l, const tensorfile *file, hrc_error *err)
+{
+    const char *form = tensorfile_meta(file, "form");
+    if (!form || (strcmp(form, FORM[PLAN_ANCHORED]) && strcmp(form, FORM[PLAN_PAPER])))
+        return fail(err, HRC_EFORMAT,
+                    "%s: form is \"%.60s\", expected \"anchored\" or \"paper\" (planners before 0.2 have "
+                    "none: train again)",
+                    file->path, form ? form : "(missing)");
+    l->form = strcmp(form, FORM[PLAN_PAPER]) ? PLAN_ANCHORED : PLAN_PAPER;
+    TRY(read_number(&l->horizon, file, "horizon", err));
+    if (l->horizon < PLAN_K - 1 || l->horizon > PLAN_MAX_H)
+        return fail(err, HRC_EFORMAT, "%s: horizon is %d frames, expected %d to %d", file->path, l->horizon,
+                    PLAN_K - 1, PLAN_MAX_H);
+#define READ(name) TRY(read_switch(&l->name, file, #name, err));
+    SWITCHES(READ)
+#undef READ
+    return HRC_OK;
+}
+
+static hrc_status read_shape(field_shape *shape, const plan_layout *l, const tensorfile *file, hrc_error *err)
 {
 #define READ(name) TRY(read_number(&shape->name, file, #name, err));
     NUMBERS(READ)
 #undef READ
-    const char *timed = tensorfile_meta(file, "timed");
-    if (!timed || (strcmp(timed, "on") && strcmp(timed, "off")))
-        return fail(err, HRC_EFORMAT, "%s: timed is \"%.60s\", expected \"on\" or \"off\"", file->path,
-                    timed ? timed : "(missing)");
-    *shape = plan_shape(*shape, !strcmp(timed, "on"));
-    if (shape->tokens != PLAN_K || (shape->dim != PLAN_D_MAX && shape->dim != PLAN_D_BLIND))
-        return fail(err, HRC_EFORMAT, "%s: %d tokens of %d numbers, expected %d of %d or %d", file->path,
-                    shape->tokens, shape->dim, PLAN_K, PLAN_D_MAX, PLAN_D_BLIND);
+    *shape = plan_shape(*shape, l);
     return HRC_OK;
 }
 
@@ -55,6 +100,26 @@ static hrc_status read_floats(float *out, const tensorfile *file, const char *na
     const int64_t shape = n;
     TRY(tensorfile_need(file, name, DT_F32, 1, &shape, &t, err));
     memcpy(out, t->data, sizeof(float) * (size_t)n);
+    for (int i = 0; i < n; i++)
+        if (!isfinite(out[i])) return fail(err, HRC_EFORMAT, "%s: %s[%d] is not finite", file->path, name, i);
+    return HRC_OK;
+}
+
+static hrc_status read_examples(plan_model *m, const tensorfile *file, hrc_error *err)
+{
+    for (int i = 0; i < EXAMPLE_PARTS; i++) {
+        const tensor *t;
+        const size_t count = EXAMPLE_PART[i].count;
+        const int64_t shape[] = {PLAN_EXAMPLES, (int64_t)count};
+        TRY(tensorfile_need(file, EXAMPLE_PART[i].name, DT_F32, 2, shape, &t, err));
+        for (int k = 0; k < PLAN_EXAMPLES; k++)
+            memcpy((char *)&m->examples[k] + EXAMPLE_PART[i].offset,
+                   (const char *)t->data + sizeof(float) * count * (size_t)k, sizeof(float) * count);
+        const float *x = t->data;
+        for (size_t k = 0; k < count * PLAN_EXAMPLES; k++)
+            if (!isfinite(x[k]))
+                return fail(err, HRC_EFORMAT, "%s: %s[%zu] is not finite", file->path, EXAMPLE_PART[i].name, k);
+    }
     return HRC_OK;
 }
 
@@ -62,14 +127,17 @@ static hrc_status read_model(plan_model *m, const tensorfile *file, hrc_error *e
 {
     field_shape shape = {0};
     TRY(check_text(file, "format", PLAN_FORMAT, err));
+    TRY(seal_need(file, err));
     TRY(g1_check_joint_names(tensorfile_meta(file, "joint_names"), file->path, err));
     TRY(check_text(file, "fps", "50", err));
-    TRY(check_text(file, "horizon", "10", err));
-    TRY(read_shape(&shape, file, err));
+    TRY(read_layout(&m->layout, file, err));
+    TRY(read_shape(&shape, &m->layout, file, err));
     TRY(field_init(&m->net, shape, err));
+    TRY(nn_layout_check(&m->net.layout, file, "field.", err)); /* before memory is asked for */
     TRY(read_floats(m->scales.cond_mean, file, "cond_mean", shape.cond, err));
     TRY(read_floats(m->scales.cond_std, file, "cond_std", shape.cond, err));
-    TRY(read_floats(m->scales.residual_std, file, "residual_std", PLAN_K * shape.dim, err));
+    TRY(read_floats(m->scales.residual_std, file, "residual_std", PLAN_K * PLAN_D, err));
+    TRY(read_examples(m, file, err));
     const char *config_found = tensorfile_meta(file, "config"), *trained = tensorfile_meta(file, "trained");
     m->path = arena_strdup(&m->memory, file->path);
     m->config = arena_strdup(&m->memory, config_found ? config_found : "");
@@ -77,8 +145,6 @@ static hrc_status read_model(plan_model *m, const tensorfile *file, hrc_error *e
     m->params = ARENA_NEW(&m->memory, float, m->net.layout.count);
     if (!m->path || !m->config || !m->trained || !m->params)
         return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
-    TRY(getups_read(&m->ups, file, &m->memory, err));
-    TRY(store_read(&m->known, file, KNOWN_LENGTH, KNOWN_QPOS, &m->memory, err));
     return nn_layout_load(m->params, &m->net.layout, file, "field.", err);
 }
 
@@ -99,18 +165,6 @@ void plan_model_free(plan_model *m)
     *m = (plan_model){0};
 }
 
-hrc_status plan_model_pair(plan_pair *out, const char *path, hrc_error *err)
-{
-    tensorfile file;
-    TRY(tensorfile_open(&file, path, err));
-    hrc_status status = read_floats(out->state, &file, "pair.state", HRC_NQ, err);
-    if (status == HRC_OK) status = read_floats(out->target, &file, "pair.target", HRC_NQ, err);
-    if (status == HRC_OK)
-        status = read_floats(out->keyframes[0], &file, "pair.keyframes", PLAN_K * HRC_NQ, err);
-    tensorfile_close(&file);
-    return status;
-}
-
 void plan_model_round(plan_model *m)
 {
     for (size_t i = 0; i < m->net.layout.count; i++) m->params[i] = nn_from_bf16(nn_to_bf16(m->params[i]));
@@ -122,6 +176,8 @@ typedef struct {
     tensor tensors[MAX_FILE_TENSORS];
     nn_name names[NN_MAX_TENSORS];
     int n;
+    float *examples; /* (PLAN_EXAMPLES) of every part after the other */
+    uint16_t *halves;
 } contents;
 
 static void add_floats(contents *c, const char *name, const float *values, int n)
@@ -129,61 +185,86 @@ static void add_floats(contents *c, const char *name, const float *values, int n
     c->tensors[c->n++] = (tensor){name, DT_F32, 1, {n}, n, values};
 }
 
-static hrc_status write_model(contents *c, const plan_model *m, uint16_t *halves, const char *path,
-                              hrc_error *err)
+static void add_examples(contents *c, const plan_model *m)
+{
+    float *at = c->examples;
+    for (int i = 0; i < EXAMPLE_PARTS; i++) {
+        const size_t count = EXAMPLE_PART[i].count;
+        for (int k = 0; k < PLAN_EXAMPLES; k++)
+            memcpy(at + count * (size_t)k, (const char *)&m->examples[k] + EXAMPLE_PART[i].offset,
+                   sizeof(float) * count);
+        c->tensors[c->n++] = (tensor){EXAMPLE_PART[i].name,
+                                      DT_F32,
+                                      2,
+                                      {PLAN_EXAMPLES, (int64_t)count},
+                                      (int64_t)count * PLAN_EXAMPLES,
+                                      at};
+        at += count * PLAN_EXAMPLES;
+    }
+}
+
+static void halve(contents *c, const plan_model *m)
 {
     const nn_layout *l = &m->net.layout;
-    for (int i = 0; halves && i < l->n; i++) {
+    for (int i = 0; i < l->n; i++) {
         const nn_tensor *t = &l->tensors[i];
-        for (size_t k = 0; k < t->count; k++) halves[t->offset + k] = nn_to_bf16(m->params[t->offset + k]);
+        for (size_t k = 0; k < t->count; k++) c->halves[t->offset + k] = nn_to_bf16(m->params[t->offset + k]);
         c->tensors[i].type = DT_BF16;
-        c->tensors[i].data = halves + t->offset;
+        c->tensors[i].data = c->halves + t->offset;
     }
+}
+
+static hrc_status write_model(contents *c, const plan_model *m, const char *path, hrc_error *err)
+{
 #define DECLARE(name) char name[16];
     NUMBERS(DECLARE)
 #undef DECLARE
 #define PRINT(name) snprintf(name, sizeof name, "%d", m->net.shape.name);
     NUMBERS(PRINT)
 #undef PRINT
-    char joints[G1_NAMES_BYTES];
+    char joints[G1_NAMES_BYTES], horizon[16];
     g1_joint_names(joints);
+    snprintf(horizon, sizeof horizon, "%d", m->layout.horizon);
     const tensor_meta meta[] = {{"format", PLAN_FORMAT},
                                 {"joint_names", joints},
                                 {"fps", "50"},
-                                {"horizon", "10"},
+                                {"form", FORM[m->layout.form]},
+                                {"horizon", horizon},
 #define META(name) {#name, name},
                                 NUMBERS(META)
 #undef META
-                                    {"timed", plan_model_timed(m) ? "on" : "off"},
-                                {"config", m->config},
+#define META(name) {#name, m->layout.name ? "on" : "off"},
+                                    SWITCHES(META)
+#undef META
+                                        {"config", m->config},
                                 {"trained", m->trained},
                                 {"version", HRC_VERSION}};
-    return tensorfile_write(path, c->tensors, c->n, meta, COUNT(meta), err);
+    return seal_write(path, c->tensors, c->n, meta, COUNT(meta), err);
 }
 
-hrc_status plan_model_save(const plan_model *m, const plan_pair *pair, bool bf16, const char *path,
-                           hrc_error *err)
+hrc_status plan_model_save(const plan_model *m, bool bf16, const char *path, hrc_error *err)
 {
     const nn_layout *l = &m->net.layout;
     contents *c = calloc(1, sizeof *c);
-    uint16_t *halves = bf16 ? malloc(sizeof *halves * l->count) : NULL;
     hrc_status status = HRC_ENOMEM;
-    if (c && (halves || !bf16)) {
+    if (c) c->examples = malloc(sizeof m->examples);
+    if (c && bf16) c->halves = malloc(sizeof *c->halves * l->count);
+    if (c && c->examples && (c->halves || !bf16)) {
         nn_layout_tensors(c->tensors, c->names, l, m->params, "field.");
         c->n = l->n;
+        if (bf16) halve(c, m);
         add_floats(c, "cond_mean", m->scales.cond_mean, m->net.shape.cond);
         add_floats(c, "cond_std", m->scales.cond_std, m->net.shape.cond);
-        add_floats(c, "residual_std", m->scales.residual_std, PLAN_K * m->net.shape.dim);
-        add_floats(c, "pair.state", pair->state, HRC_NQ);
-        add_floats(c, "pair.target", pair->target, HRC_NQ);
-        add_floats(c, "pair.keyframes", pair->keyframes[0], PLAN_K * HRC_NQ);
-        c->n += getups_tensors(c->tensors + c->n, &m->ups);
-        c->n += store_tensors(c->tensors + c->n, &m->known, KNOWN_LENGTH, KNOWN_QPOS);
-        status = write_model(c, m, halves, path, err);
+        add_floats(c, "residual_std", m->scales.residual_std, PLAN_K * PLAN_D);
+        add_examples(c, m);
+        status = write_model(c, m, path, err);
     } else {
         fail(err, HRC_ENOMEM, "%s: out of memory", path);
     }
+    if (c) {
+        free(c->examples);
+        free(c->halves);
+    }
     free(c);
-    free(halves);
     return status;
 }

@@ -24,16 +24,3 @@ void plan_encode(float *out, int D, const plan_frame *frame, const float qpos[HR
     quat_mulf(local, back, qpos + 3);
     quat_to_6df(out + plan_rot_at(D), local);
 }
-
-void plan_decode(float qpos[HRC_NQ], int D, const plan_frame *frame, const float *in)
-{
-    memcpy(qpos + 7, in, HRC_JOINTS * sizeof *in);
-    if (plan_has_position(D)) {
-        quat_rotatef(qpos, frame->yaw, in + plan_root_at());
-        qpos[0] += frame->x;
-        qpos[1] += frame->y;
-    }
-    float local[4];
-    quat_from_6df(local, in + plan_rot_at(D));
-    quat_mulf(qpos + 3, frame->yaw, local);
-}

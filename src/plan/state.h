@@ -1,6 +1,5 @@
-/* What the planner sees and writes of a pose, as D numbers in the heading frame of the current state: origin
- * on the floor under its root, x where it heads. So a model knows neither where the robot stands nor where
- * it faces.
+/* What the planner sees of a pose, as D numbers in the heading frame of the current state: origin on the floor
+ * under its root, x where it heads. So a model knows neither where the robot stands nor where it faces.
  *
  * D = 38: joints 29, root position 3, root orientation as 6D rotation 6.
  * D = 35: without the root position: only what encoders and an IMU give. */
@@ -9,7 +8,7 @@
 
 #include "robot/g1.h"
 
-#define PLAN_D_MAX 38
+#define PLAN_D 38
 #define PLAN_D_BLIND 35 /* without root position */
 
 typedef struct {
@@ -19,7 +18,7 @@ typedef struct {
 
 static inline int plan_has_position(int D)
 {
-    return D == PLAN_D_MAX;
+    return D == PLAN_D;
 }
 
 static inline int plan_root_at(void)
@@ -35,9 +34,5 @@ static inline int plan_rot_at(int D)
 plan_frame plan_frame_of(const float qpos[HRC_NQ]);
 
 void plan_encode(float *out, int D, const plan_frame *frame, const float qpos[HRC_NQ]);
-
-/* D = 35 has no position: qpos[0..2] is left as the caller set it. The 6D rotation need not be orthonormal.
- */
-void plan_decode(float qpos[HRC_NQ], int D, const plan_frame *frame, const float *in);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/seal.h"
 #include "nn/packed.h"
 #include "robot/names.h"
 
@@ -182,15 +183,20 @@ hrc_status track_model_create(track_model *m, const config *cfg, uint64_t seed, 
     return status;
 }
 
+static hrc_status take_floats(float *out, const tensorfile *file, const tensor *t, hrc_error *err)
+{
+    memcpy(out, t->data, sizeof(float) * (size_t)t->count);
+    for (int64_t i = 0; i < t->count; i++)
+        if (!isfinite(out[i]))
+            return fail(err, HRC_EFORMAT, "%s: %s[%d] is not finite", file->path, t->name, (int)i);
+    return HRC_OK;
+}
+
 static hrc_status read_floats(float *out, const tensorfile *file, const char *name, int64_t n, hrc_error *err)
 {
     const tensor *t;
     TRY(tensorfile_need(file, name, DT_F32, 1, &n, &t, err));
-    memcpy(out, t->data, sizeof(float) * (size_t)n);
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(out[i]))
-            return fail(err, HRC_EFORMAT, "%s: %s[%d] is not finite", file->path, name, (int)i);
-    return HRC_OK;
+    return take_floats(out, file, t, err);
 }
 
 static hrc_status read_normal(normal *s, const tensorfile *file, const char *name, hrc_error *err)
@@ -212,7 +218,6 @@ static hrc_status read_normal(normal *s, const tensorfile *file, const char *nam
 static hrc_status read_choices(track_model *m, const tensorfile *file, hrc_error *err)
 {
     char word[CONFIG_WORD] = "";
-    TRY(check_text(file, "format", TRACK_FORMAT, err));
     TRY(g1_check_joint_names(tensorfile_meta(file, "joint_names"), file->path, err));
     TRY(check_text(file, "observation", OBS_LAYOUT, err));
     TRY(check_text(file, "fps", FPS, err));
@@ -224,12 +229,25 @@ static hrc_status read_choices(track_model *m, const tensorfile *file, hrc_error
     return read_number(&m->lead, file, "lead", 0, 10, err);
 }
 
+/* Before memory is asked for: what the metadata say must be in the file. */
+static hrc_status check_sizes(const policy *net, const tensorfile *file, hrc_error *err)
+{
+    const quant *q = &net->shape.token;
+    const int64_t numbers = (int64_t)q->codes * q->dim;
+    const tensor *t;
+    TRY(nn_layout_check(&net->layout, file, "policy.", err));
+    return quant_state(q) ? tensorfile_need(file, "codebook", DT_F32, 1, &numbers, &t, err) : HRC_OK;
+}
+
 static hrc_status read_model(track_model *m, const tensorfile *file, hrc_error *err)
 {
     policy_shape shape;
+    TRY(check_text(file, "format", TRACK_FORMAT, err));
+    TRY(seal_need(file, err));
     TRY(read_choices(m, file, err));
     TRY(read_shape(&shape, file, err));
     TRY(policy_init(&m->net, &shape, err));
+    TRY(check_sizes(&m->net, file, err));
     TRY(allocate(m, file->path, err));
     TRY(read_normal(&m->proprio, file, "proprio", err));
     TRY(read_normal(&m->window, file, "window", err));
@@ -288,13 +306,33 @@ void track_model_free(track_model *m)
     memset(m, 0, sizeof *m);
 }
 
-hrc_status track_model_pair(track_pair *out, const char *path, hrc_error *err)
+/* (n, width), or (width) as long as there was only one example. */
+static hrc_status read_examples(float *out, int *n, const tensorfile *file, const char *name, int64_t width,
+                                hrc_error *err)
+{
+    const tensor *t = tensorfile_find(file, name);
+    if (t && t->ndim == 1)
+        TRY(tensorfile_need(file, name, DT_F32, 1, &width, &t, err));
+    else
+        TRY(tensorfile_need(file, name, DT_F32, 2, (int64_t[]){*n ? *n : -1, width}, &t, err));
+    const int64_t rows = t->count / width;
+    if (rows < 1 || rows > TRACK_PAIRS || (*n && rows != *n))
+        return fail(err, HRC_EFORMAT, "%s: %s has %lld examples, expected %d to %d", file->path, name,
+                    (long long)rows, *n ? *n : 1, *n ? *n : TRACK_PAIRS);
+    *n = (int)rows;
+    return take_floats(out, file, t, err);
+}
+
+hrc_status track_model_pairs(track_pairs *out, const char *path, hrc_error *err)
 {
     tensorfile file;
     TRY(tensorfile_open(&file, path, err));
-    hrc_status status = read_floats(out->proprio, &file, "pair.proprio", OBS_PROPRIO, err);
-    if (status == HRC_OK) status = read_floats(out->window, &file, "pair.window", OBS_WINDOW, err);
-    if (status == HRC_OK) status = read_floats(out->action, &file, "pair.action", HRC_JOINTS, err);
+    out->n = 0;
+    hrc_status status = read_examples(out->proprio[0], &out->n, &file, "pair.proprio", OBS_PROPRIO, err);
+    if (status == HRC_OK)
+        status = read_examples(out->window[0], &out->n, &file, "pair.window", OBS_WINDOW, err);
+    if (status == HRC_OK)
+        status = read_examples(out->action[0], &out->n, &file, "pair.action", HRC_JOINTS, err);
     tensorfile_close(&file);
     return status;
 }
@@ -320,7 +358,12 @@ static void add(contents *c, const char *name, dtype type, const void *values, i
         (tensor){.name = name, .type = type, .ndim = 1, .shape = {n}, .count = n, .data = values};
 }
 
-static void gather(contents *c, const track_model *m, const track_pair *pair, uint16_t *halves)
+static void add_examples(contents *c, const char *name, const float *values, int n, int width)
+{
+    c->tensors[c->n++] = (tensor){name, DT_F32, 2, {n, width}, (int64_t)n * width, values};
+}
+
+static void gather(contents *c, const track_model *m, const track_pairs *pairs, uint16_t *halves)
 {
     const nn_layout *l = &m->net.layout;
     const quant *q = &m->net.shape.token;
@@ -340,9 +383,9 @@ static void gather(contents *c, const track_model *m, const track_pair *pair, ui
     add(c, "normal.proprio.variance", DT_F32, c->proprio_variance, OBS_P);
     add(c, "normal.window.mean", DT_F32, m->window.shift, OBS_M);
     add(c, "normal.window.variance", DT_F32, c->window_variance, OBS_M);
-    add(c, "pair.proprio", DT_F32, pair->proprio, OBS_PROPRIO);
-    add(c, "pair.window", DT_F32, pair->window, OBS_WINDOW);
-    add(c, "pair.action", DT_F32, pair->action, HRC_JOINTS);
+    add_examples(c, "pair.proprio", pairs->proprio[0], pairs->n, OBS_PROPRIO);
+    add_examples(c, "pair.window", pairs->window[0], pairs->n, OBS_WINDOW);
+    add_examples(c, "pair.action", pairs->action[0], pairs->n, HRC_JOINTS);
 #define X(name) add(c, "robot." #name, DT_F64, c->robot[CONSTANT_##name], HRC_JOINTS);
     CONSTANTS(X)
 #undef X
@@ -379,17 +422,17 @@ static hrc_status write_model(const contents *c, const track_model *m, const cha
                                 {"config", m->config},
                                 {"trained", m->trained},
                                 {"version", HRC_VERSION}};
-    return tensorfile_write(path, c->tensors, c->n, meta, COUNT(meta), err);
+    return seal_write(path, c->tensors, c->n, meta, COUNT(meta), err);
 }
 
-hrc_status track_model_save(const track_model *m, const track_pair *pair, bool bf16, const char *path,
+hrc_status track_model_save(const track_model *m, const track_pairs *pairs, bool bf16, const char *path,
                             hrc_error *err)
 {
     contents *c = calloc(1, sizeof *c);
     uint16_t *halves = bf16 ? malloc(sizeof *halves * m->net.layout.count) : NULL;
     hrc_status status;
     if (c && (halves || !bf16)) {
-        gather(c, m, pair, halves);
+        gather(c, m, pairs, halves);
         status = write_model(c, m, path, err);
     } else {
         status = fail(err, HRC_ENOMEM, "%s: out of memory", path);

@@ -1,10 +1,11 @@
 /* A trained tracker as a file: everything a runner needs, and what is needed to refuse a mismatch. It proves
- * itself: a recorded observation goes through the network again at load and must give the recorded action.
+ * itself: its content must have the digest it says (base/seal.h), and recorded observations go through the
+ * network again at load and must give the recorded actions.
  *
  * safetensors, format "heracles-tracker". Tensors: policy.* (float or bfloat16), normal.proprio.mean (93),
  * .variance, normal.window.mean (41), .variance, codebook (codes,d) for VQ, robot.{q0,kp,kd,action_scale}
- * (29, F64), pair.{proprio,window,action}. Metadata: joint_names, observation, rotation, lead, basis, fps,
- * the network's shape, config (INI text), trained (a sentence). */
+ * (29, F64), pair.{proprio,window,action} (n,.). Metadata: joint_names, observation, rotation, lead, basis,
+ * fps, the network's shape, config (INI text), trained (a sentence). */
 #ifndef HRC_TRACK_MODEL_H
 #define HRC_TRACK_MODEL_H
 
@@ -35,21 +36,24 @@ hrc_status track_model_create(track_model *m, const config *cfg, uint64_t seed, 
 /* Another model's weights and statistics, whose network must have the same shape and no codebook. */
 hrc_status track_model_adopt(track_model *m, const track_model *from, hrc_error *err);
 
-/* Checks everything but the recorded pair: tracker_load (tracker.h) does that too. */
+/* Checks everything but the recorded examples: tracker_load (tracker.h) does that too. */
 hrc_status track_model_load(track_model *m, const char *path, hrc_error *err);
 void track_model_free(track_model *m);
 
-/* The recorded pair: raw observations, and the action a float runner made of them. */
+/* Recorded examples: raw observations, and the actions a float runner made of them. */
+#define TRACK_PAIRS 8
+
 typedef struct {
-    float proprio[OBS_PROPRIO], window[OBS_WINDOW], action[HRC_JOINTS];
-} track_pair;
+    int n; /* files may have fewer */
+    float proprio[TRACK_PAIRS][OBS_PROPRIO], window[TRACK_PAIRS][OBS_WINDOW], action[TRACK_PAIRS][HRC_JOINTS];
+} track_pairs;
 
-hrc_status track_model_pair(track_pair *out, const char *path, hrc_error *err);
+hrc_status track_model_pairs(track_pairs *out, const char *path, hrc_error *err);
 
-/* bf16: half the size. The pair must have been made with the weights as they will be read back:
+/* bf16: half the size. The examples must have been made with the weights as they will be read back:
  * track_model_round first. tracker_save (tracker.h) does both. */
 void track_model_round(track_model *m);
-hrc_status track_model_save(const track_model *m, const track_pair *pair, bool bf16, const char *path,
+hrc_status track_model_save(const track_model *m, const track_pairs *pairs, bool bf16, const char *path,
                             hrc_error *err);
 
 #endif

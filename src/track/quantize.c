@@ -91,8 +91,10 @@ static void scalar_forward(const quant *q, real *e, int32_t *index, const real *
     const scalar s = scalar_of(q);
     for (int i = 0; i < n * q->dim; i++) {
         real b = bound(q, &s, z[i], NULL), whole = (real)rint((double)b);
+        const real last = (real)(s.lowest + q->levels - 1);
         e[i] = (q->smooth ? b : whole) * s.scale;
-        index[i] = (int32_t)whole - s.lowest;
+        /* NaN stays in e, where a loss shows it; of it no index is made */
+        index[i] = !(whole > (real)s.lowest) ? 0 : (int32_t)(whole < last ? whole : last) - s.lowest;
     }
 }
 

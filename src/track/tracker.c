@@ -10,6 +10,7 @@
 #define VERIFY_TOLERANCE 1e-3f /* other processors sum in another order */
 #define PAIR_MARGIN 1e-3       /* the recorded token must not hang on the last bit */
 #define PAIR_DRAWS 1000
+#define ACTION_MAX 1e3f /* policies stay under 20; 4 are the motor's whole effort */
 
 struct tracker {
     arena memory;
@@ -21,6 +22,7 @@ struct tracker {
     float window[OBS_WINDOW];    /* normalised */
     float *z, *inputs, *scratch; /* (d), (d + 930), (codes) */
     int32_t *index;              /* (d) */
+    float *token;                /* (d) of the last step that was taken */
 };
 
 hrc_status tracker_create(tracker **out, const track_model *m, nn_precision precision, hrc_error *err)
@@ -38,7 +40,8 @@ hrc_status tracker_create(tracker **out, const track_model *m, nn_precision prec
     t->inputs = ARENA_NEW(&t->memory, float, d + OBS_PROPRIO);
     t->scratch = ARENA_NEW(&t->memory, float, q->kind == QUANT_VQ ? q->codes : 1);
     t->index = ARENA_NEW(&t->memory, int32_t, d);
-    if (status == HRC_OK && (!t->z || !t->inputs || !t->scratch || !t->index))
+    t->token = ARENA_NEW(&t->memory, float, d);
+    if (status == HRC_OK && (!t->z || !t->inputs || !t->scratch || !t->index || !t->token))
         status = fail(err, HRC_ENOMEM, "tracker: out of memory for a token of %zu numbers", d);
     if (status < 0) {
         tracker_free(t);
@@ -61,7 +64,7 @@ void tracker_reset(tracker *t)
     memset(t->last, 0, sizeof t->last);
 }
 
-void tracker_infer(tracker *t, float action[HRC_JOINTS], const float *proprio, const float *window)
+static void infer_action(tracker *t, float action[HRC_JOINTS], const float *proprio, const float *window)
 {
     const track_model *m = t->model;
     const quant *q = &m->net.shape.token;
@@ -72,21 +75,45 @@ void tracker_infer(tracker *t, float action[HRC_JOINTS], const float *proprio, c
     packed_mlp_run(&t->action, action, t->inputs);
 }
 
-void tracker_step(tracker *t, double target[HRC_JOINTS], const g1_state *s,
+static void keep_token(tracker *t)
+{
+    memcpy(t->token, t->inputs, sizeof *t->token * (size_t)t->model->net.shape.token.dim);
+}
+
+void tracker_infer(tracker *t, float action[HRC_JOINTS], const float *proprio, const float *window)
+{
+    infer_action(t, action, proprio, window);
+    keep_token(t);
+}
+
+static bool usable(const float action[HRC_JOINTS])
+{
+    for (int i = 0; i < HRC_JOINTS; i++)
+        if (!(fabsf(action[i]) <= ACTION_MAX)) return false; /* nor NaN */
+    return true;
+}
+
+bool tracker_step(tracker *t, double target[HRC_JOINTS], const g1_state *s,
                   const obs_frame frames[OBS_FRAMES])
 {
-    float p[OBS_P], window[OBS_WINDOW];
+    float p[OBS_P], window[OBS_WINDOW], action[HRC_JOINTS];
     double q0[HRC_JOINTS];
+    obs_history history = t->history;
     for (int i = 0; i < HRC_JOINTS; i++) q0[i] = G1_JOINT[i].q0;
     obs_proprio(p, s, q0, t->last);
     if (t->begun)
-        obs_history_push(&t->history, p);
+        obs_history_push(&history, p);
     else
-        obs_history_fill(&t->history, p);
-    t->begun = true;
+        obs_history_fill(&history, p);
     obs_window(window, frames, s->quat, t->model->rotation);
-    tracker_infer(t, t->last, &t->history.p[0][0], window);
+    infer_action(t, action, &history.p[0][0], window);
+    if (!usable(action)) return false;
+    t->begun = true;
+    t->history = history;
+    memcpy(t->last, action, sizeof t->last);
+    keep_token(t);
     action_target(target, t->model->basis, t->last, frames[action_frame(t->model->basis)].qpos + 7, NULL);
+    return true;
 }
 
 const float *tracker_action(const tracker *t)
@@ -96,7 +123,7 @@ const float *tracker_action(const tracker *t)
 
 const float *tracker_token(const tracker *t)
 {
-    return t->inputs;
+    return t->token;
 }
 
 const int32_t *tracker_index(const tracker *t)
@@ -104,26 +131,35 @@ const int32_t *tracker_index(const tracker *t)
     return t->index;
 }
 
-/* ---- The recorded pair ---- */
+/* ---- The recorded examples ---- */
+
+static hrc_status compare(const track_model *m, const float action[HRC_JOINTS],
+                          const float recorded[HRC_JOINTS], hrc_error *err)
+{
+    for (int i = 0; i < HRC_JOINTS; i++)
+        if (!(fabsf(action[i] - recorded[i]) <= VERIFY_TOLERANCE * (1 + fabsf(recorded[i]))))
+            return fail(err, HRC_EFORMAT,
+                        "%s: a recorded observation gives %g for %s, expected the recorded %g", m->path,
+                        (double)action[i], G1_JOINT[i].name, (double)recorded[i]);
+    return HRC_OK;
+}
 
 static hrc_status verify(const track_model *m, hrc_error *err)
 {
     tracker *t;
-    track_pair *pair = malloc(sizeof *pair);
-    if (!pair) return fail(err, HRC_ENOMEM, "%s: out of memory", m->path);
-    hrc_status status = track_model_pair(pair, m->path, err);
+    float action[HRC_JOINTS];
+    track_pairs *pairs = malloc(sizeof *pairs);
+    if (!pairs) return fail(err, HRC_ENOMEM, "%s: out of memory", m->path);
+    hrc_status status = track_model_pairs(pairs, m->path, err);
     if (status == HRC_OK) status = tracker_create(&t, m, NN_FLOAT, err);
     if (status == HRC_OK) {
-        float action[HRC_JOINTS];
-        tracker_infer(t, action, pair->proprio, pair->window);
-        for (int i = 0; i < HRC_JOINTS && status == HRC_OK; i++)
-            if (!(fabsf(action[i] - pair->action[i]) <= VERIFY_TOLERANCE * (1 + fabsf(pair->action[i]))))
-                status = fail(err, HRC_EFORMAT,
-                              "%s: the recorded observation gives %g for %s, expected the recorded %g",
-                              m->path, (double)action[i], G1_JOINT[i].name, (double)pair->action[i]);
+        for (int i = 0; i < pairs->n && status == HRC_OK; i++) {
+            tracker_infer(t, action, pairs->proprio[i], pairs->window[i]);
+            status = compare(m, action, pairs->action[i], err);
+        }
         tracker_free(t);
     }
-    free(pair);
+    free(pairs);
     return status;
 }
 
@@ -144,28 +180,33 @@ static void draw(float *out, const normal *s, int rows, rng *r)
     }
 }
 
-static hrc_status record(track_pair *pair, const track_model *m, hrc_error *err)
+static hrc_status record(track_pairs *pairs, const track_model *m, const char *path, hrc_error *err)
 {
     tracker *t;
     rng r = rng_make(1, 0);
+    hrc_status status = HRC_OK;
     TRY(tracker_create(&t, m, NN_FLOAT, err));
-    for (int i = 0; i < PAIR_DRAWS; i++) {
-        draw(pair->proprio, &m->proprio, OBS_HISTORY, &r);
-        draw(pair->window, &m->window, OBS_FRAMES, &r);
-        tracker_infer(t, pair->action, pair->proprio, pair->window);
-        if (quant_margin(&m->net.shape.token, t->z, m->codebook) > PAIR_MARGIN) break;
+    for (pairs->n = 0; pairs->n < TRACK_PAIRS && status == HRC_OK; pairs->n++) {
+        for (int i = 0; i < PAIR_DRAWS; i++) {
+            draw(pairs->proprio[pairs->n], &m->proprio, OBS_HISTORY, &r);
+            draw(pairs->window[pairs->n], &m->window, OBS_FRAMES, &r);
+            tracker_infer(t, pairs->action[pairs->n], pairs->proprio[pairs->n], pairs->window[pairs->n]);
+            if (quant_margin(&m->net.shape.token, t->z, m->codebook) > PAIR_MARGIN) break;
+        }
+        if (!usable(pairs->action[pairs->n]))
+            status = fail(err, HRC_ENONFINITE, "%s: not written: the tracker's actions are not finite", path);
     }
     tracker_free(t);
-    return HRC_OK;
+    return status;
 }
 
 hrc_status tracker_save(track_model *m, bool bf16, const char *path, hrc_error *err)
 {
-    track_pair *pair = malloc(sizeof *pair);
-    if (!pair) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    track_pairs *pairs = malloc(sizeof *pairs);
+    if (!pairs) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
     if (bf16) track_model_round(m);
-    hrc_status status = record(pair, m, err);
-    if (status == HRC_OK) status = track_model_save(m, pair, bf16, path, err);
-    free(pair);
+    hrc_status status = record(pairs, m, path, err);
+    if (status == HRC_OK) status = track_model_save(m, pairs, bf16, path, err);
+    free(pairs);
     return status;
 }

@@ -13,8 +13,9 @@ hrc_status tracker_create(tracker **out, const track_model *m, nn_precision prec
 void tracker_free(tracker *t);             /* NULL is fine */
 void tracker_reset(tracker *t);            /* forget history and last action */
 
-/* One control period. frames: the reference, frames[0] being track_model.lead frames after the state. */
-void tracker_step(tracker *t, double target[HRC_JOINTS], const g1_state *s,
+/* One control period. frames: the reference, frames[0] being track_model.lead frames after the state. False,
+ * and nothing changed: the network's action is not finite, or no action of a policy. */
+bool tracker_step(tracker *t, double target[HRC_JOINTS], const g1_state *s,
                   const obs_frame frames[OBS_FRAMES]);
 
 /* The network alone: raw observations, proprio (930) and window (410), to the mean action. */
@@ -24,10 +25,10 @@ const float *tracker_action(const tracker *t);  /* (29) of the last step */
 const float *tracker_token(const tracker *t);   /* (d) */
 const int32_t *tracker_index(const tracker *t); /* (quant_indices): which value each number of it takes */
 
-/* Load a model and replay its recorded pair. */
+/* Load a model and replay its recorded examples. */
 hrc_status tracker_load(track_model *m, const char *path, hrc_error *err);
 
-/* Save with a recorded pair. bf16 rounds the model's weights in place. */
+/* Save with recorded examples. bf16 rounds the model's weights in place. */
 hrc_status tracker_save(track_model *m, bool bf16, const char *path, hrc_error *err);
 
 #endif

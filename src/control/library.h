@@ -1,6 +1,6 @@
 /* Behind the handles of heracles.h, for the parts of this program that need more than it shows. */
-#ifndef HRC_TRACK_LIBRARY_H
-#define HRC_TRACK_LIBRARY_H
+#ifndef HRC_CONTROL_LIBRARY_H
+#define HRC_CONTROL_LIBRARY_H
 
 #include "base/config.h"
 #include "plan/model.h"
@@ -12,14 +12,14 @@ struct hrc_model {
     plan_model plan;   /* HRC_PLANNER */
 };
 
-/* NaN or infinity in the robot's state is refused by name. */
-hrc_status state_check(const hrc_state *s, hrc_error *err);
-
 /* Last angles, no stiffness, damping: what a failed call hands to the motors. */
 void target_damped(hrc_target *out, const double q[HRC_JOINTS]);
 void target_stiff(hrc_target *out); /* the robot's own gains; q is left as it is */
 
 const float *tracker_token_of(const hrc_tracker *t, int *n); /* (n) of the last step */
+
+void plan_vary(hrc_planner *p, uint64_t seed, float noise, float share); /* planner_vary */
+void question_of(plan_question *out, const hrc_plan_request *request);
 
 /* The settings of [control]. */
 hrc_options control_options(const config *cfg, uint64_t seed);

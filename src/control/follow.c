@@ -1,4 +1,4 @@
-#include "track/follow.h"
+#include "control/follow.h"
 
 #include <math.h>
 #include <string.h>
@@ -6,13 +6,10 @@
 #include "base/rot.h"
 #include "robot/posture.h"
 
-typedef struct {
-    float joints, height, angle; /* rad (L2 over 29), m, rad */
-} misfit;
-
-/* How near the robot must be before a waiting motion begins; trackers hold a stance to about half a radian.
- * And how far off it is lost: within these bounds trackers come back by themselves. */
-static const misfit NEAR = {1.2f, 0.1f, 0.35f}, LOST = {2.5f, 0.18f, 0.6f};
+/* How near the robot must be before a waiting motion begins; trackers hold a stance to about half a radian. */
+#define NEAR_JOINTS 1.2f /* rad, L2 over 29 */
+#define NEAR_HEIGHT 0.1f /* m */
+#define NEAR_ANGLE 0.35f /* rad */
 
 void follow_begin(follower *f, const hrc_motion *motion, int first, int how)
 {
@@ -43,18 +40,30 @@ static void move(const follower *f, float pos[3])
     for (int i = 0; i < 2; i++) pos[i] = f->to[i] + turned[i];
 }
 
-void follow_leash(follower *f, const float qpos[HRC_NQ], float leash)
+/* The placement as it is, written about the present frame, so that it can be turned there. */
+static void hold_here(follower *f, const hrc_frame *now)
+{
+    const float *ref = pose_at(f, f->frame);
+    if (!f->placed) quat_from_yawf(f->turn, 0);
+    for (int i = 0; i < 2; i++) f->from[i] = ref[i], f->to[i] = now->qpos[i];
+    f->placed = true;
+}
+
+void follow_leash(follower *f, const float qpos[HRC_NQ], float metres, float radians)
 {
     hrc_frame now;
+    float turn[4];
     follow_frame(f, 0, &now);
-    const float away[2] = {qpos[0] - now.qpos[0], qpos[1] - now.qpos[1]};
-    const float distance = hypotf(away[0], away[1]);
-    if (!(distance > leash)) return;
-    if (!f->placed) {
-        quat_from_yawf(f->turn, 0);
-        f->placed = true;
-    }
-    for (int i = 0; i < 2; i++) f->to[i] += away[i] * (1 - leash / distance);
+    const float away[2] = {qpos[0] - now.qpos[0], qpos[1] - now.qpos[1]}, distance = hypotf(away[0], away[1]);
+    const float heads = heading_between(now.qpos + 3, qpos + 3);
+    const bool far = metres > 0 && distance > metres, turned = radians > 0 && fabsf(heads) > radians;
+    if (!far && !turned) return;
+    hold_here(f, &now);
+    for (int i = 0; far && i < 2; i++) f->to[i] += away[i] * (1 - metres / distance);
+    if (!turned) return;
+    quat_from_yawf(turn, heads - copysignf(radians, heads));
+    quat_mulf(f->turn, turn, f->turn);
+    quat_normalizef(f->turn);
 }
 
 static const float *velocity_at(const follower *f, int frame)
@@ -80,38 +89,14 @@ void follow_frame(const follower *f, int ahead, hrc_frame *out)
     put_in_place(f, out);
 }
 
-void follow_between(const follower *f, float frame, float pace, hrc_frame *out)
-{
-    const float last = (float)(f->motion.n - 1), at = fminf(fmaxf(frame, 0), last);
-    const int before = (int)at;
-    const float along = at - (float)before, speed = at < last ? pace : 0;
-    const float *a = pose_at(f, before), *b = pose_at(f, before + 1);
-    const float *u = velocity_at(f, before), *v = velocity_at(f, before + 1);
-    for (int i = 0; i < HRC_NQ; i++) out->qpos[i] = a[i] + along * (b[i] - a[i]);
-    quat_slerpf(out->qpos + 3, a + 3, b + 3, along);
-    for (int i = 0; i < HRC_NV; i++) out->qvel[i] = speed * (u[i] + along * (v[i] - u[i]));
-    put_in_place(f, out);
-}
-
-static misfit measure(const follower *f, const float qpos[HRC_NQ])
+bool follow_reached(const follower *f, const float qpos[HRC_NQ])
 {
     hrc_frame now;
     float square = 0;
     follow_frame(f, 0, &now);
     for (int i = 7; i < HRC_NQ; i++) square += (qpos[i] - now.qpos[i]) * (qpos[i] - now.qpos[i]);
-    return (misfit){sqrtf(square), fabsf(qpos[2] - now.qpos[2]), quat_anglef(qpos + 3, now.qpos + 3)};
-}
-
-bool follow_reached(const follower *f, const float qpos[HRC_NQ])
-{
-    const misfit off = measure(f, qpos);
-    return off.joints < NEAR.joints && off.height < NEAR.height && off.angle < NEAR.angle;
-}
-
-bool follow_lost(const follower *f, const float qpos[HRC_NQ])
-{
-    const misfit off = measure(f, qpos);
-    return off.joints > LOST.joints || off.height > LOST.height || off.angle > LOST.angle;
+    return sqrtf(square) < NEAR_JOINTS && fabsf(qpos[2] - now.qpos[2]) < NEAR_HEIGHT &&
+           quat_anglef(qpos + 3, now.qpos + 3) < NEAR_ANGLE;
 }
 
 void follow_advance(follower *f)

@@ -1,36 +1,24 @@
 /* heracles.h: models, planner, tracker. The controller is in controller.c. */
-#include "track/library.h"
+#include "control/library.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/tensorfile.h"
 #include "plan/planner.h"
+#include "robot/bounds.h"
 #include "track/tracker.h"
 
 _Static_assert(HRC_KEYFRAMES == PLAN_K && HRC_RATE_HZ == PLAN_FPS && HRC_WINDOW == OBS_FRAMES, "one size");
 _Static_assert((int)HRC_TOO_FAST == (int)PLAN_TOO_FAST && (int)HRC_VERDICTS == (int)PLAN_VERDICTS,
                "one list");
+_Static_assert(HRC_PLAN_FRAMES == PLAN_MAX_H, "one size");
 
 /* ---- Plain data ---- */
 
 void hrc_velocities(float *qvel, const float *qpos, int n)
 {
     g1_velocities(qvel, qpos, n, HRC_RATE_HZ);
-}
-
-hrc_status state_check(const hrc_state *s, hrc_error *err)
-{
-    for (int i = 0; i < HRC_NQ; i++)
-        if (!isfinite(s->qpos[i])) return fail(err, HRC_ENONFINITE, "the robot's qpos[%d] is not finite", i);
-    for (int i = 0; i < HRC_NV; i++)
-        if (!isfinite(s->qvel[i])) return fail(err, HRC_ENONFINITE, "the robot's qvel[%d] is not finite", i);
-    double square = 0;
-    for (int i = 3; i < 7; i++) square += s->qpos[i] * s->qpos[i];
-    if (fabs(square - 1) > 0.02)
-        return fail(err, HRC_EINVAL, "the robot's root quaternion has norm %g, expected 1", sqrt(square));
-    return HRC_OK;
 }
 
 void target_damped(hrc_target *out, const double q[HRC_JOINTS])
@@ -67,6 +55,8 @@ static hrc_status find_kind(hrc_kind *out, const char *path, hrc_error *err)
 
 hrc_status hrc_model_load(hrc_model **out, const char *path, hrc_error *err)
 {
+    NEED(out);
+    NEED(path);
     hrc_kind kind = HRC_TRACKER;
     TRY(find_kind(&kind, path, err));
     hrc_model *m = calloc(1, sizeof *m);
@@ -112,7 +102,7 @@ struct hrc_planner {
 hrc_plan_options hrc_plan_defaults(void)
 {
     planner_options o = planner_defaults();
-    return (hrc_plan_options){.steps = o.steps, .t_start = o.t_start, .threads = 1};
+    return (hrc_plan_options){.steps = o.steps, .t_start = o.t_start, .noise = o.noise, .threads = 1};
 }
 
 const char *hrc_verdict_name(hrc_verdict verdict)
@@ -123,6 +113,8 @@ const char *hrc_verdict_name(hrc_verdict verdict)
 hrc_status hrc_planner_create(hrc_planner **out, const hrc_model *m, const hrc_plan_options *options,
                               hrc_error *err)
 {
+    NEED(out);
+    NEED(m);
     if (m->kind != HRC_PLANNER)
         return fail(err, HRC_EINVAL, "%s: is a tracker, expected a planner", m->track.path);
     const hrc_plan_options o = options ? *options : hrc_plan_defaults();
@@ -136,6 +128,7 @@ hrc_status hrc_planner_create(hrc_planner **out, const hrc_model *m, const hrc_p
                                                    .steps = o.steps,
                                                    .t_start = o.t_start,
                                                    .warm_start = !o.cold,
+                                                   .noise = o.noise,
                                                    .seed = o.seed,
                                                    .threads = p->threads},
                                 err);
@@ -155,27 +148,46 @@ void hrc_planner_free(hrc_planner *p)
     free(p);
 }
 
-hrc_status hrc_plan(hrc_planner *p, const hrc_state *now, const float target[HRC_NQ], hrc_keyframes *out,
-                    hrc_verdict *verdict, hrc_error *err)
+void plan_vary(hrc_planner *p, uint64_t seed, float noise, float share)
 {
-    float state[HRC_NQ], made[PLAN_K][HRC_NQ];
-    TRY(state_check(now, err));
-    for (int i = 0; i < HRC_NQ; i++) {
-        if (!isfinite(target[i])) return fail(err, HRC_ENONFINITE, "the target's qpos[%d] is not finite", i);
-        state[i] = (float)now->qpos[i];
-    }
-    planner_plan(p->plan, state, target, made);
-    plan_verdict found = plan_guard(made, state, plan_has_position(plan_model_dims(&p->model->plan)));
+    planner_vary(p->plan, seed, noise, share);
+}
+
+void question_of(plan_question *out, const hrc_plan_request *request)
+{
+    for (int i = 0; i < HRC_NQ; i++) out->state[i] = (float)request->now.qpos[i];
+    for (int i = 0; i < HRC_NV; i++) out->qvel[i] = (float)request->now.qvel[i];
+    memcpy(out->reference, request->reference, sizeof out->reference);
+    memcpy(out->under_way, request->under_way, sizeof out->under_way);
+}
+
+hrc_status hrc_plan(hrc_planner *p, const hrc_plan_request *request, hrc_keyframes *out, hrc_verdict *verdict,
+                    hrc_error *err)
+{
+    NEED(p);
+    NEED(request);
+    NEED(out);
+    const int horizon = p->model->plan.layout.horizon;
+    const float span = (float)horizon / PLAN_FPS;
+    float made[PLAN_K][HRC_NQ];
+    plan_question q;
+    TRY(bounds_reading(&request->now, err));
+    for (int i = 0; i <= horizon; i++) TRY(bounds_aim(request->reference[i], err));
+    TRY(bounds_aim(request->under_way, err));
+    question_of(&q, request);
+    planner_plan(p->plan, &q, made);
+    plan_verdict found = plan_guard(made, span / (PLAN_K - 1));
     if (verdict) *verdict = (hrc_verdict)found;
     if (found != PLAN_FINE) return HRC_REFUSED;
     memcpy(out->qpos, made, sizeof made);
+    out->span_s = (double)span;
     return HRC_OK;
 }
 
 void hrc_sample(const hrc_keyframes *k, double t, hrc_frame *out)
 {
     plan_curve curve;
-    plan_curve_fit(&curve, k->qpos);
+    plan_curve_fit(&curve, k->qpos, (float)k->span_s);
     plan_curve_beyond(out->qpos, out->qvel, &curve, (float)t);
 }
 
@@ -189,6 +201,8 @@ struct hrc_tracker {
 
 hrc_status hrc_tracker_create(hrc_tracker **out, const hrc_model *m, hrc_error *err)
 {
+    NEED(out);
+    NEED(m);
     if (m->kind != HRC_TRACKER)
         return fail(err, HRC_EINVAL, "%s: is a planner, expected a tracker", m->plan.path);
     hrc_tracker *t = calloc(1, sizeof *t);
@@ -228,31 +242,34 @@ const float *tracker_token_of(const hrc_tracker *t, int *n)
     return tracker_token(t->track);
 }
 
-static hrc_status check_window(const hrc_frame *window, hrc_error *err)
+static hrc_status step(hrc_tracker *t, const hrc_state *now, const hrc_frame *window, hrc_error *err)
 {
-    for (int f = 0; f < HRC_WINDOW; f++) {
-        float sum = 0; /* one NaN or infinity makes it so, and finite numbers cannot but by overflow */
-        for (int i = 0; i < HRC_NQ; i++) sum += 0 * window[f].qpos[i];
-        for (int i = 0; i < HRC_NV; i++) sum += 0 * window[f].qvel[i];
-        if (sum != 0) return fail(err, HRC_ENONFINITE, "frame %d of the reference window is not finite", f);
-    }
+    g1_state s;
+    obs_frame frames[OBS_FRAMES];
+    double target[HRC_JOINTS];
+    TRY(bounds_reading(now, err));
+    TRY(bounds_window(window, HRC_WINDOW, err));
+    g1_state_read(&s, now->qpos, now->qvel);
+    for (int i = 0; i < OBS_FRAMES; i++) frames[i] = (obs_frame){window[i].qpos, window[i].qvel};
+    if (!tracker_step(t->track, target, &s, frames) || !bounds_target(target))
+        return fail(err, HRC_ENONFINITE, "%s: the tracker's action is not finite or beyond all use",
+                    t->model->track.path);
+    memcpy(t->last, target, sizeof t->last);
     return HRC_OK;
 }
 
 hrc_status hrc_step(hrc_tracker *t, const hrc_state *now, const hrc_frame window[HRC_WINDOW], hrc_target *out,
                     hrc_error *err)
 {
-    hrc_status status = state_check(now, err);
-    if (status == HRC_OK) status = check_window(window, err);
+    NEED(t);
+    NEED(now);
+    NEED(window);
+    NEED(out);
+    hrc_status status = step(t, now, window, err);
     if (status < 0) {
         target_damped(out, t->last);
         return status;
     }
-    g1_state s;
-    obs_frame frames[OBS_FRAMES];
-    g1_state_read(&s, now->qpos, now->qvel);
-    for (int i = 0; i < OBS_FRAMES; i++) frames[i] = (obs_frame){window[i].qpos, window[i].qvel};
-    tracker_step(t->track, t->last, &s, frames);
     memcpy(out->q, t->last, sizeof out->q);
     target_stiff(out);
     return HRC_OK;

@@ -1,7 +1,7 @@
 /* The reference a robot follows: a motion, where in it the robot is, and where on the floor it was placed.
  * A placed frame is the motion's own, turned about the vertical and moved. */
-#ifndef HRC_TRACK_FOLLOW_H
-#define HRC_TRACK_FOLLOW_H
+#ifndef HRC_CONTROL_FOLLOW_H
+#define HRC_CONTROL_FOLLOW_H
 
 #include <stdbool.h>
 
@@ -20,20 +20,16 @@ typedef struct {
 void follow_begin(follower *f, const hrc_motion *motion, int first, int how);
 void follow_place(follower *f, const float qpos[HRC_NQ]); /* the present frame where this robot is */
 
-/* The robot is farther from the present frame than the leash: bring the reference along. */
-void follow_leash(follower *f, const float qpos[HRC_NQ], float leash);
+/* The robot is farther from the present frame, or heads further away, than the leash: bring the reference along.
+ * 0: never. */
+void follow_leash(follower *f, const float qpos[HRC_NQ], float metres, float radians);
 
 /* The frame that lies `ahead` frames after the robot's time. Past the motion's end it is the last one; once
  * the end itself is reached, or while waiting, at rest. */
 void follow_frame(const follower *f, int ahead, hrc_frame *out);
 
-/* Between frames, for a motion that is done `pace` times as fast as it was recorded. */
-void follow_between(const follower *f, float frame, float pace, hrc_frame *out);
-
-/* Is the robot where the present frame is, or far from it: posture, height, tilt and heading? Between the two
- * it is neither. */
+/* Is the robot where the present frame is: posture, height, tilt and heading? */
 bool follow_reached(const follower *f, const float qpos[HRC_NQ]);
-bool follow_lost(const follower *f, const float qpos[HRC_NQ]);
 
 void follow_advance(follower *f);
 
