@@ -8,17 +8,22 @@ CFLAGS  ?= -O3 -g
 prefix  ?= /usr/local
 WARN     = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla $(if $(WERROR),-Werror)
 # -ffp-contract=off: the same arithmetic from every compiler and machine. Never -ffast-math: it deletes NaN checks.
+# A bug in a parser must not become more than a crash: canaries, checked copies, guarded stacks, and tables
+# that nobody writes once the program runs.
+HARDEN   = -fstack-protector-strong -fstack-clash-protection $(if $(SANITIZE),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+LDHARDEN = -Wl,-z,relro,-z,now,-z,noexecstack
 FLAGS    = -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -fopenmp-simd -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC \
-           -pthread $(WARN) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
+           -pthread $(WARN) $(HARDEN) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 
 # Debian packages: to build, to test, to format.
-PKG_BUILD = libmujoco-dev libopenblas-dev libjansson-dev libzip-dev libjs-three cyclonedds-dev cyclonedds-tools libwebsockets-dev \
+PKG_BUILD = libmujoco-dev libopenblas-dev libjansson-dev libzip-dev libzstd-dev libjs-three cyclonedds-dev cyclonedds-tools libwebsockets-dev \
             $(if $(MPI),libopenmpi-dev openmpi-bin)
 PKG_TEST  = $(PKG_BUILD) chromium libpng-dev
+PKG_CHECK = $(PKG_BUILD) clang-format clang-tidy cppcheck
 PKG_FUZZ  = $(PKG_BUILD) clang libclang-rt-14-dev
 
 # libheracles needs libm and threads; the program also motions, simulator and the rest.
-LIB_DIRS  = base nn robot plan track
+LIB_DIRS  = base nn robot plan track control
 APP_DIRS  = motion sim learn eval deploy cli
 sources   = $(filter-out $(OTHER_COMM),$(foreach d,$(1),$(wildcard src/$(d)/*.c)))
 # make MPI=1 BUILD=build-mpi: training in several processes (src/learn/comm.h).
@@ -27,16 +32,16 @@ objects   = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)))
 APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(wildcard src/*/*.S)) $(BUILD)/idl/g1.o
 TEST_OBJ  = $(call objects,$(wildcard test/*.c))
-APP_LIBS  = -lmujoco -lopenblas -lzip -ljansson -lddsc -lwebsockets -lm $(if $(MPI),$(shell mpicc -showme:link))
+APP_LIBS  = -lmujoco -lopenblas -lzip -lzstd -ljansson -lddsc -lwebsockets -lm $(if $(MPI),$(shell mpicc -showme:link))
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
-.PHONY: all demo test asan tsan fuzz fuzz-run bench install format format-check assets motions corpus \
+.PHONY: all demo test asan tsan fuzz fuzz-run soak bench install format format-check check assets motions corpus corpus-select \
         newer-mujoco check-onnx compare-planner check-mcap clean help
 
 all: $(BUILD)/heracles $(BUILD)/libheracles.a $(BUILD)/libheracles.so
 
 help:
-	@echo "make demo | test | all | install | asan | tsan | fuzz | bench | format | clean"
+	@echo "make demo | test | all | install | asan | tsan | fuzz | soak | check | bench | format | clean"
 
 demo: all
 	$(BUILD)/heracles demo -o demo.html
@@ -46,28 +51,47 @@ test: $(BUILD)/.packages-test
 	@$(MAKE) --no-print-directory all $(BUILD)/test/run
 	$(BUILD)/test/run $(TEST)
 
+# An hour of hard motions with healthy sensors, one under random faults, and what the bounds on targets cost; in
+# simulated time, about ten minutes of an idle core.
+.PHONY: soak
+soak: $(BUILD)/.packages-test
+	@$(MAKE) --no-print-directory all $(BUILD)/test/run
+	SOAK_S=3600 SOAK_CLIPS=60 SOAK_STEPS=1000000 nice -n 10 $(BUILD)/test/run soak,bounds.soak
+
 asan: # running out of memory is among the tests
 	@ASAN_OPTIONS=allocator_may_return_null=1 $(MAKE) --no-print-directory test BUILD=$(BUILD)-asan SANITIZE=address,undefined CFLAGS="-O1 -g"
 
+# What runs in several threads or processes. Reports of processes whose exit code no test looks at count too.
+TSAN_TESTS = pool,sim.,slot,wire,deploy.lockstep,deploy.refusals,deploy.dry,deploy.frozen,life.keys,life.w,operator,play_server,playground
 tsan:
-	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-tsan SANITIZE=thread CFLAGS="-O1 -g" TEST=pool,sim.,slot
+	@rm -f $(BUILD)-tsan/race.*
+	@TSAN_OPTIONS="suppressions=$(CURDIR)/test/tsan.supp log_path=$(abspath $(BUILD)-tsan)/race" \
+	    $(MAKE) --no-print-directory test BUILD=$(BUILD)-tsan SANITIZE=thread CFLAGS="-O1 -g" TEST=$(TSAN_TESTS)
+	@! grep -h SUMMARY $(BUILD)-tsan/race.* 2> /dev/null
 
-# Each parser against its fuzzer, starting from the files of its kind in test/data (mcap makes its own).
-FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors corpus:corpus config:ini mcap:
-FUZZ_RECORDING = $(patsubst %,src/deploy/%.c,mcap record reflight brain pilot gate remote) src/eval/rollout.c
+# Each parser against its fuzzer, starting from the files of its kind in test/data; those without an ending
+# make a good file themselves, which is edited. What was found once is in test/data/found-NAME-*. With
+# FUZZ_RUNS so many inputs from a fixed seed instead of so many seconds.
+FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors corpus:corpus config:ini suite:suite manifest:manifest \
+       map:map mcap: model: rollout: checkpoint:
+FUZZ_RECORDING = $(patsubst %,src/deploy/%.c,mcap record reflight brain pilot gate sensors slew lower remote) src/eval/rollout.c
 FUZZ_SECONDS ?= 60
+FUZZ_LENGTH = $(if $(FUZZ_RUNS),-runs=$(FUZZ_RUNS) -seed=18,-max_total_time=$(FUZZ_SECONDS))
 fuzz: $(BUILD)/.packages-fuzz
 	@$(MAKE) --no-print-directory fuzz-run BUILD=$(BUILD)-fuzz CC=clang \
 	    SANITIZE=fuzzer-no-link,address,undefined CFLAGS="-O1 -g -Wno-pass-failed"
 fuzz-run: $(foreach f,$(FUZZ),$(BUILD)/fuzz-$(word 1,$(subst :, ,$(f))))
 	@set -e; for f in $(FUZZ); do name=$${f%:*}; ending=$${f#*:}; mkdir -p $(BUILD)/corpus-$$name; \
-	    test -z "$$ending" || cp test/data/*.$$ending $(BUILD)/corpus-$$name/; echo "fuzz: $$name, $(FUZZ_SECONDS) s"; \
-	    $(BUILD)/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -verbosity=0 \
+	    test -z "$$ending" || cp test/data/*.$$ending $(BUILD)/corpus-$$name/; \
+	    cp test/data/found-$$name-* $(BUILD)/corpus-$$name/ 2>/dev/null || true; echo "fuzz: $$name"; \
+	    $(BUILD)/fuzz-$$name $(FUZZ_LENGTH) -timeout=10 -rss_limit_mb=1024 -verbosity=0 \
 	        -print_final_stats=1 -artifact_prefix=$(BUILD)/found-$$name- $(BUILD)/corpus-$$name; done
 .SECONDARY: $(call objects,$(wildcard test/fuzz/*.c))
 $(BUILD)/fuzz-mcap: $(call objects,$(FUZZ_RECORDING))
+$(BUILD)/fuzz-rollout: $(BUILD)/src/eval/rollout.o
+$(BUILD)/fuzz-checkpoint: $(call objects,src/sim/env_stored.c src/learn/replay.c)
 $(BUILD)/fuzz-%: $(BUILD)/test/fuzz/%.o $(call objects,$(call sources,motion) $(wildcard src/motion/*.S)) $(LIB_OBJ)
-	$Q$(CC) $(FLAGS) -fsanitize=fuzzer $^ -o $@ -lzip -ljansson -lm
+	$Q$(CC) $(FLAGS) -fsanitize=fuzzer $^ -o $@ -lzip -lzstd -ljansson -lm
 
 bench: all
 	$(BUILD)/heracles bench sim
@@ -84,6 +108,8 @@ $(BUILD)/.packages-test: Makefile
 	@tools/packages $(PKG_TEST) && mkdir -p $(@D) && touch $@
 $(BUILD)/.packages-fuzz: Makefile
 	@tools/packages $(PKG_FUZZ) && mkdir -p $(@D) && touch $@
+$(BUILD)/.packages-check: Makefile
+	@tools/packages $(PKG_CHECK) && mkdir -p $(@D) && touch $@
 
 $(BUILD)/src/learn/comm_mpi.o: CFLAGS += $(shell mpicc -showme:compile)
 $(BUILD)/%.o: %.c | $(BUILD)/.packages-build
@@ -105,7 +131,7 @@ $(BUILD)/%.o: %.S $(wildcard assets/* assets/*/*) | $(BUILD)/.packages-build
 
 $(BUILD)/heracles: $(APP_OBJ) $(LIB_OBJ)
 	@echo "  LD $@"
-	$Q$(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(APP_LIBS)
+	$Q$(CC) $(FLAGS) $^ -o $@ $(LDHARDEN) $(LDFLAGS) $(APP_LIBS)
 
 # One object with Jansson inside and only hrc_ names outside, so that neither library needs anything else.
 $(BUILD)/libheracles.o: $(LIB_OBJ)
@@ -115,7 +141,7 @@ $(BUILD)/libheracles.o: $(LIB_OBJ)
 $(BUILD)/libheracles.a: $(BUILD)/libheracles.o
 	$Qrm -f $@ && $(AR) rcs $@ $<
 $(BUILD)/libheracles.so: $(BUILD)/libheracles.o
-	$Q$(CC) $(FLAGS) -shared -Wl,-soname,libheracles.so.0 $< -o $@ -lm
+	$Q$(CC) $(FLAGS) -shared $(LDHARDEN) -Wl,-soname,libheracles.so.0 $< -o $@ -lm
 
 $(BUILD)/test/run: $(TEST_OBJ) $(filter-out $(BUILD)/src/cli/main.o,$(APP_OBJ)) $(LIB_OBJ)
 	@echo "  LD $@"
@@ -131,8 +157,7 @@ install: all
 	install -d $(DESTDIR)$(prefix)/share/heracles/motions/suites
 	install -m 644 motions/*.safetensors $(DESTDIR)$(prefix)/share/heracles/motions/
 	install -m 644 motions/suites/*.csv $(DESTDIR)$(prefix)/share/heracles/motions/suites/
-	install -d $(DESTDIR)$(prefix)/share/heracles/examples $(DESTDIR)$(prefix)/share/heracles/models
-	install -m 644 examples/many-motions.ini $(DESTDIR)$(prefix)/share/heracles/examples/
+	install -d $(DESTDIR)$(prefix)/share/heracles/models
 	for m in $(wildcard models/*.safetensors); do install -m 644 $$m $(DESTDIR)$(prefix)/share/heracles/models/; done
 	sed 's|@prefix@|$(prefix)|' tools/heracles.pc.in > $(DESTDIR)$(prefix)/lib/pkgconfig/heracles.pc
 
@@ -142,6 +167,11 @@ format:
 format-check:
 	clang-format --dry-run -Werror $(FORMATTED)
 
+# Before a commit: format, clang-tidy and cppcheck on what differs from BASE, with the settings of .clang-tidy.
+BASE ?= main
+check: $(BUILD)/.packages-check
+	@tools/check $(BASE) $(filter-out -W%,$(FLAGS))
+
 # What is generated and kept in git: the model file, and the motions made by formula.
 assets: all
 	$(BUILD)/heracles robot --mjcf > assets/g1.xml
@@ -150,45 +180,52 @@ motions: $(BUILD)/make_motions
 $(BUILD)/make_motions: $(BUILD)/tools/make_motions.o $(filter-out $(BUILD)/src/cli/main.o,$(APP_OBJ)) $(LIB_OBJ)
 	$Q$(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(APP_LIBS)
 
-# The corpus and its suites, bit for bit, from the BVH files of the CMU clips (docs/corpus.md). The clips of
-# heldout101 stay the held-out ones: chosen by quota once, they must not move when the retargeting changes:
+# The corpus and its suites, bit for bit, from the BVH files of the CMU clips in one folder (docs/corpus.md).
+# The clips of heldout101 and validation stay as they are: chosen once, they must not move when the
+# retargeting changes:
 # make corpus CMU_DIR=folder
-corpus: all
-	@test -n "$(CMU_DIR)" || { echo "make corpus CMU_DIR=FOLDER: which folder has the BVH files?"; exit 2; }
+CORPUS_BUILD = test -n "$(CMU_DIR)" || { echo "make $@ CMU_DIR=FOLDER: which folder has the BVH files?"; exit 2; }; \
 	$(BUILD)/heracles corpus build --bvh-dir "$(CMU_DIR)" --manifest motions/cmu.csv --lift \
-	    --heldout motions/suites/heldout101.csv \
+	    --heldout motions/suites/heldout101.csv --validation motions/suites/validation.csv \
 	    --source "CMU Graphics Lab Motion Capture Database, mocap.cs.cmu.edu" \
 	    --licence "free for research and commercial use, with acknowledgement" \
-	    --acknowledgement "The data used in this project was obtained from mocap.cs.cmu.edu. The database was created with funding from NSF EIA-0196217." \
-	    -o motions/cmu.safetensors
+	    --acknowledgement "The data used in this project was obtained from mocap.cs.cmu.edu. The database was created with funding from NSF EIA-0196217."
+corpus: all
+	@$(CORPUS_BUILD) -o motions/cmu.safetensors
 	$(BUILD)/heracles corpus suites motions/cmu.safetensors -o motions/suites
+
+# Which of the clips in motions/cmu.csv that is, chosen again: half an hour of one core.
+corpus-select: all
+	@$(CORPUS_BUILD) --all -o $(BUILD)/all.safetensors
+	$(BUILD)/heracles corpus select $(BUILD)/all.safetensors --followed $(BUILD)/followed.csv -o motions/cmu.csv
+
+# What the optional checks below use, pinned by tools/npm/package-lock.json with a digest each; no install
+# script of a package is run.
+NPM = mkdir -p $(BUILD)/npm && cp tools/npm/package.json tools/npm/package-lock.json $(BUILD)/npm/ && \
+      (cd $(BUILD)/npm && npm ci --silent --ignore-scripts --no-audit --no-fund)
 
 # Optional: the model file in the newest MuJoCo, through npm.
 newer-mujoco:
-	@mkdir -p $(BUILD)/npm && cp tools/newer_mujoco.mjs $(BUILD)/npm/
-	@cd $(BUILD)/npm && npm install --silent --no-save @mujoco/mujoco
+	@$(NPM) && cp tools/newer_mujoco.mjs $(BUILD)/npm/
 	node $(BUILD)/npm/newer_mujoco.mjs
 
 # Optional: a planner's ONNX export in ONNX Runtime (npm): make check-onnx MODEL=planner.safetensors
 check-onnx: all
-	@mkdir -p $(BUILD)/npm && cp tools/check_onnx.mjs $(BUILD)/npm/
-	@cd $(BUILD)/npm && npm install --silent --no-save --ignore-scripts onnxruntime-node
+	@$(NPM) && cp tools/check_onnx.mjs $(BUILD)/npm/
 	$(BUILD)/heracles export $(MODEL) -o $(BUILD)/npm/field.onnx --json > $(BUILD)/npm/field.json
 	node $(BUILD)/npm/check_onnx.mjs $(BUILD)/npm/field.json
 
 # Optional: a replan here, in PyTorch (apt: python3-torch) and in ONNX Runtime (npm), in the same run.
 compare-planner: all
-	@mkdir -p $(BUILD)/npm && cp tools/time_onnx.mjs $(BUILD)/npm/
-	@cd $(BUILD)/npm && npm install --silent --no-save --ignore-scripts onnxruntime-node
+	@$(NPM) && cp tools/time_onnx.mjs $(BUILD)/npm/
 	$(BUILD)/heracles train planner motions/wave.safetensors -o $(BUILD)/npm/full.safetensors --planner.timed=off \
-	    --planner.steps=1 --planner.batch=8 --float --quiet
+	    --planner.steps=1 --planner.batch=8 --float --quiet --overwrite
 	$(BUILD)/heracles export $(BUILD)/npm/full.safetensors -o $(BUILD)/npm/full.onnx
 	/usr/bin/python3 tools/compare_planner.py $(abspath $(BUILD))/heracles $(abspath $(BUILD))/npm/full.onnx
 
 # Optional: a recording of deploy in the readers that Foxglove uses (npm): make check-mcap FILE=run.mcap
 check-mcap:
-	@mkdir -p $(BUILD)/npm && cp tools/check_mcap.mjs $(BUILD)/npm/
-	@cd $(BUILD)/npm && npm install --silent --no-save @mcap/core @foxglove/rosmsg @foxglove/rosmsg2-serialization
+	@$(NPM) && cp tools/check_mcap.mjs $(BUILD)/npm/
 	node $(BUILD)/npm/check_mcap.mjs $(abspath $(FILE))
 
 clean:

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/presets.h"
 
 int64_t (*cli_allocations)(void);
 
@@ -175,6 +176,7 @@ static int print_help(FILE *to)
         hrc_version());
     for (int i = 0; COMMANDS[i]; i++) fprintf(to, "  %-18s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
     fprintf(to, "  %-18s %s\n", "help config", "every setting with its default, range and meaning");
+    fprintf(to, "  %-18s %s\n", "help preset", "the settings of general, clip, quick and paper");
     fprintf(to, "\n'heracles COMMAND --help' shows its options, defaults and an example.\n"
                 "exit codes: 0 done, 1 failed, 2 usage, 3 requirement missed, 130 interrupted\n");
     return to == stdout ? EXIT_DONE : EXIT_USAGE;
@@ -282,6 +284,20 @@ static int parse_words(args *a, int argc, char **argv, int first, bool *help)
     return EXIT_DONE;
 }
 
+/* Before everything else on the line: a preset is where single settings start from. */
+static int parse_preset(args *a, int argc, char **argv, int first)
+{
+    const char *name = NULL;
+    hrc_error err;
+    if (option_index(a->cmd, "preset", strlen("preset")) < 0) return EXIT_DONE;
+    for (int i = first; i < argc && strcmp(argv[i], "--"); i++) {
+        if (!strncmp(argv[i], "--preset=", 9)) name = argv[i] + 9;
+        if (!strcmp(argv[i], "--preset") && i + 1 < argc) name = argv[i + 1];
+    }
+    if (!name || preset_apply(&a->cfg, name, &err) == HRC_OK) return EXIT_DONE;
+    return cli_usage(a, "%s", err.text);
+}
+
 static int run_command(const command *cmd, int argc, char **argv, int first)
 {
     int noptions = 0;
@@ -291,7 +307,8 @@ static int run_command(const command *cmd, int argc, char **argv, int first)
     a.values = calloc((size_t)noptions + 1, sizeof *a.values);
     if (!a.operands || !a.values) abort();
     bool help = false;
-    int code = parse_words(&a, argc, argv, first, &help);
+    int code = parse_preset(&a, argc, argv, first);
+    if (code == EXIT_DONE) code = parse_words(&a, argc, argv, first, &help);
     if (help)
         code = print_command_help(cmd);
     else if (code == EXIT_DONE &&
@@ -316,6 +333,7 @@ int cli_main(int argc, char **argv)
         return EXIT_DONE;
     }
     if (!strcmp(argv[1], "help") && argc > 2 && !strcmp(argv[2], "config")) return print_config_help();
+    if (!strcmp(argv[1], "help") && argc > 2 && !strcmp(argv[2], "preset")) return presets_print();
     if (!strcmp(argv[1], "help") && argc > 2) {
         const command *asked = find_command(argc - 1, argv + 1, &words);
         if (asked) return print_command_help(asked);

@@ -2,8 +2,10 @@
  * `bench deploy` and `deploy` can say that control threads ask for no memory. Sanitizers bring their own. */
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "cli/cli.h"
+#include "deploy/watchdog.h"
 #include "learn/gemm_library.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
@@ -44,6 +46,7 @@ static int64_t count(void)
 
 int main(int argc, char **argv)
 {
+    if (argc > 0 && !strcmp(argv[0], WATCHDOG_NAME)) return watchdog_main(argc, argv);
     gemm_library_choose(argv);
     cli_allocations = COUNTER;
     return cli_main(argc, argv);

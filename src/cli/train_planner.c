@@ -6,25 +6,21 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/presets.h"
 #include "cli/training.h"
-#include "eval/mastered.h"
-#include "eval/ways.h"
 #include "learn/comm.h"
-#include "learn/grounds.h"
 #include "learn/motions.h"
 #include "learn/planner_train.h"
-#include "learn/rises.h"
 #include "plan/planner.h"
 
 typedef struct {
     training run;
     const args *a;
     motions data;
+    lessons practice;
     tuple_set *train, *heldout;
     pool *threads;
     planner_trainer *trainer;
-    hrc_model *tracker; /* --ways-for */
-    plan_model guide;   /* --ways-from */
     double heldout_loss;
     int log_every, heldout_every;
 } session;
@@ -47,9 +43,9 @@ static hrc_status make_tuples(session *s, hrc_error *err)
         int which = s->data.heldout[i];
         lists[which][n[which]++] = (tuple_clip){s->data.clips[i].qpos, s->data.clips[i].n};
     }
-    if (status == HRC_OK) status = tuples_create(&s->train, lists[0], n[0], &o, s->threads, err);
+    if (status == HRC_OK) status = tuples_create(&s->train, lists[0], n[0], &s->practice, &o, s->threads, err);
     if (status == HRC_OK && n[1] > 0)
-        status = tuples_create(&s->heldout, lists[1], n[1], &o, s->threads, err);
+        status = tuples_create(&s->heldout, lists[1], n[1], NULL, &o, s->threads, err);
     free(lists[0]);
     free(lists[1]);
     return status;
@@ -64,13 +60,20 @@ static hrc_status start_from(session *s, const char *path, hrc_error *err)
     return status;
 }
 
-/* Before the training: a wrong name would only show hours later. */
-static hrc_status load_tracker(session *s, const char *path, hrc_error *err)
+/* --practice FILE,FILE... */
+static hrc_status load_practice(session *s, hrc_error *err)
 {
-    if (!path) return HRC_OK;
-    TRY(hrc_model_load(&s->tracker, path, err));
-    if (hrc_model_kind(s->tracker) == HRC_TRACKER) return HRC_OK;
-    return fail(err, HRC_EINVAL, "%s: is a planner, expected a tracker", path);
+    const char *given = arg(s->a, "practice");
+    char *list = given ? strdup(given) : NULL, *rest = list;
+    if (given && !list) return fail(err, HRC_ENOMEM, "train: out of memory");
+    hrc_status status = HRC_OK;
+    for (char *path; list && status == HRC_OK && (path = strsep(&rest, ","));)
+        status = lessons_load(&s->practice, path, err);
+    free(list);
+    if (status == HRC_OK && s->practice.n && s->practice.horizon != s->a->cfg.planner_horizon)
+        status = fail(err, HRC_EINVAL, "%s: plans of %d frames, but planner.horizon = %d", given,
+                      s->practice.horizon, s->a->cfg.planner_horizon);
+    return status;
 }
 
 static hrc_status set_up(session *s, hrc_error *err)
@@ -78,8 +81,7 @@ static hrc_status set_up(session *s, hrc_error *err)
     const args *a = s->a;
     bool mirror = !strcmp(a->cfg.planner_mirror, "on"), resumed = training_resumes(&s->run);
     if (leads()) cli_note(a, "reading motions");
-    TRY(load_tracker(s, arg(a, "ways-for"), err));
-    if (arg(a, "ways-from")) TRY(plan_model_load(&s->guide, arg(a, "ways-from"), err));
+    TRY(load_practice(s, err));
     TRY(pool_create(&s->threads, a->threads, err));
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, mirror, err));
     TRY(make_tuples(s, err));
@@ -92,9 +94,9 @@ static hrc_status set_up(session *s, hrc_error *err)
     TRY(training_open_log(&s->run, resumed ? -1 : 0, err));
     cli_note(
         a,
-        "%zu parameters; %.1f min of motion to train on (%d starts%s), %.1f min held out; step %lld of %d; %s",
+        "%zu parameters; %.1f min of motion to train on (%d starts%s) and %d lessons of practice, %.1f min held out; step %lld of %d; %s",
         planner_trainer_parameters(s->trainer), s->data.train_s / 60, tuples_count(s->train),
-        mirror ? ", with mirror images" : "", s->data.heldout_s / 60,
+        mirror ? ", with mirror images" : "", s->practice.n, s->data.heldout_s / 60,
         (long long)planner_trainer_steps(s->trainer), a->cfg.planner_steps, comm_name());
     return HRC_OK;
 }
@@ -103,10 +105,9 @@ static void tear_down(session *s)
 {
     if (s->run.log) fclose(s->run.log);
     planner_trainer_free(s->trainer);
-    hrc_model_free(s->tracker);
-    plan_model_free(&s->guide);
     tuples_free(s->train);
     tuples_free(s->heldout);
+    lessons_free(&s->practice);
     motions_free(&s->data);
     pool_free(s->threads);
 }
@@ -123,10 +124,11 @@ static void write_log(session *s, int64_t step, double loss, const planner_updat
 
 /* Until the last step, the time limit or Ctrl-C. The mean loss since the last line of the log is smoother
  * than that of one batch. */
-static hrc_status save(session *s, hrc_error *err)
+static void save(session *s)
 {
-    s->run.saved = now_s();
-    return leads() ? planner_checkpoint_save(s->trainer, s->run.checkpoint, err) : HRC_OK;
+    hrc_error why;
+    training_saved(&s->run, leads() ? planner_checkpoint_save(s->trainer, s->run.checkpoint, &why) : HRC_OK,
+                   &why);
 }
 
 static hrc_status train(session *s, hrc_error *err)
@@ -154,99 +156,42 @@ static hrc_status train(session *s, hrc_error *err)
             progress_show(&bar, (double)step / (double)steps, detail);
             sum = 0, count = 0;
         }
-        if (training_checkpoint_due(&s->run)) TRY(save(s, err));
+        if (training_checkpoint_due(&s->run)) save(s);
     }
     progress_end(&bar);
-    return save(s, err);
-}
-
-static void show_ways(void *ctx, double fraction)
-{
-    progress_show(ctx, fraction, "");
-}
-
-static hrc_status keep_ways(plan_model *m, const session *s, hrc_error *err)
-{
-    const int before = m->ups.n;
-    ways_result r;
-    if (!before) return HRC_OK;
-    progress bar = progress_begin(s->a, "ways up");
-    const ways_options trial = {WAYS_MOST, show_ways, cli_interrupted, &bar};
-    TRY(ways_keep(&m->ups, s->tracker, &s->a->cfg, s->threads, &m->memory, &trial, &r, err));
-    progress_end(&bar);
-    cli_note(
-        s->a,
-        "%s: of %d robots on the ground %.0f %% get up, by %d of %d ways (%.0f s); %.0f %% led as others were",
-        arg(s->a, "ways-for"), r.robots, 100 * r.up, m->ups.n, before, m->ups.frames / (double)HRC_RATE_HZ,
-        100 * r.unseen);
+    save(s);
     return HRC_OK;
 }
 
-static hrc_status keep_known(plan_model *m, const session *s, hrc_error *err)
+/* A model says what it was trained on, not where that was. */
+static const char *file_name(const char *path)
 {
-    const int before = m->known.n;
-    if (!before) return HRC_OK;
-    progress bar = progress_begin(s->a, "motions on the ground");
-    const mastered_options trial = {show_ways, cli_interrupted, &bar};
-    TRY(mastered_keep(&m->known, s->tracker, &s->a->cfg, s->threads, &trial, err));
-    progress_end(&bar);
-    cli_note(s->a, "%s: follows %d of %d motions on the ground (%.0f s)", arg(s->a, "ways-for"), m->known.n,
-             before, m->known.frames / (double)HRC_RATE_HZ);
-    return HRC_OK;
-}
-
-/* Of the clips that it was trained on. */
-static hrc_status find_ways(plan_model *m, const session *s, hrc_error *err)
-{
-    const clip **clips = ARENA_NEW(&m->memory, const clip *, s->data.n);
-    int n = 0;
-    if (!clips) return fail(err, HRC_ENOMEM, "train: out of memory");
-    for (int i = 0; i < s->data.n; i++)
-        if (!s->data.heldout || !s->data.heldout[i]) clips[n++] = &s->data.clips[i];
-    TRY(rises_find(&m->ups, clips, n, &m->memory, err));
-    return grounds_find(&m->known, clips, n, &m->memory, err);
-}
-
-/* What it knows of the ground: ways up, and other motions. */
-static hrc_status carry_ways(plan_model *m, const session *s, hrc_error *err)
-{
-    if (arg(s->a, "ways-from")) {
-        m->ups = s->guide.ups; /* live as long as the session */
-        m->known = s->guide.known;
-        return HRC_OK;
-    }
-    TRY(find_ways(m, s, err));
-    if (!s->tracker) return HRC_OK;
-    if (cli_interrupted()) {
-        cli_note(
-            s->a,
-            "interrupted, so ways up and motions on the ground were not tried; --resume does that at the end");
-        return HRC_OK;
-    }
-    TRY(keep_ways(m, s, err));
-    return keep_known(m, s, err);
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 static hrc_status export_model(session *s, hrc_error *err)
 {
     const field *net = planner_trainer_field(s->trainer);
     char trained[256];
-    snprintf(trained, sizeof trained, "%lld steps of batch %d on %.1f min of motion (%s)",
+    snprintf(trained, sizeof trained, "%lld steps of batch %d on %.1f min of motion (%s) and %d lessons of practice",
              (long long)planner_trainer_steps(s->trainer), s->a->cfg.planner_batch, s->data.train_s / 60,
-             arg(s->a, "corpus") ? arg(s->a, "corpus") : "clip files");
+             arg(s->a, "corpus") ? file_name(arg(s->a, "corpus")) : "clip files", s->practice.n);
     char *settings = config_text(&s->a->cfg);
-    plan_model m = {
-        .net = *net, .scales = *planner_trainer_scales(s->trainer), .config = settings, .trained = trained};
+    plan_model m = {.net = *net,
+                    .layout = *planner_trainer_layout(s->trainer),
+                    .scales = *planner_trainer_scales(s->trainer),
+                    .path = s->run.out,
+                    .config = settings,
+                    .trained = trained};
     m.params = ARENA_NEW(&m.memory, float, net->layout.count);
-    plan_pair pair;
     hrc_status status = m.params && settings ? HRC_OK : fail(err, HRC_ENOMEM, "train: out of memory");
     if (status == HRC_OK) {
         memcpy(m.params, planner_trainer_averaged(s->trainer), sizeof(float) * net->layout.count);
         bool bf16 = arg(s->a, "float") == NULL;
         if (bf16) plan_model_round(&m);
-        status = carry_ways(&m, s, err);
-        if (status == HRC_OK) status = planner_record(&pair, &m, err);
-        if (status == HRC_OK) status = plan_model_save(&m, &pair, bf16, s->run.out, err);
+        status = planner_record(m.examples, &m, err);
+        if (status == HRC_OK) status = plan_model_save(&m, bf16, s->run.out, err);
     }
     plan_model_free(&m);
     free(settings);
@@ -276,9 +221,7 @@ static int run_train_planner(const args *a)
     session s = {.a = a, .heldout_loss = NAN};
     double log_every = 20, heldout_every = 200;
     if (!training_options(&s.run, a)) return EXIT_USAGE;
-    if ((arg(a, "corpus") != NULL) == (a->n > 0)) return cli_usage(a, "give --corpus FILE or motion files");
-    if (arg(a, "ways-from") && arg(a, "ways-for"))
-        return cli_usage(a, "give --ways-from or --ways-for, not both");
+    if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or motion files");
     if (!arg_number(a, "log-every", 1, 1e6, &log_every) ||
         !arg_number(a, "heldout-every", 1, 1e6, &heldout_every))
         return EXIT_USAGE;
@@ -296,11 +239,11 @@ static int run_train_planner(const args *a)
 
 static const option OPTIONS[] = {
     TRAINING_OPTIONS,
-    {"corpus", "FILE", NULL, "a corpus, with its split into training and held-out clips"},
+    PRESET_OPTION,
+    {"corpus", "FILE[,FILE]", NULL,
+     "one or several corpora, with their split into training and held-out clips"},
     {"from", "MODEL", NULL, "begin with this planner's weights, to teach it other motions"},
-    {"ways-from", "PLANNER", NULL, "carry the ways up and motions on the ground that this planner carries"},
-    {"ways-for", "TRACKER", NULL,
-     "try ways up and motions on the ground with this tracker and carry those it follows; takes minutes"},
+    {"practice", "FILES", NULL, "lessons of 'heracles practice', mixed in; several with commas between"},
     {"minutes", "N", NULL, "stop and save after so many minutes; default: after planner.steps updates"},
     {"log-every", "N", "20", "steps between lines of the log"},
     {"heldout-every", "N", "200", "steps between measurements of the held-out loss"},

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/presets.h"
 #include "cli/training.h"
 #include "learn/comm.h"
 #include "learn/motions.h"
 #include "learn/tracker_train.h"
-#include "learn/variants.h"
 
 #define TRIAL_SHARE 0.05 /* of the time that trials may take */
 #define TRIAL_LEAST_S 30 /* between two of them */
@@ -19,7 +19,6 @@ typedef struct {
     const args *a;
     motions data;
     clip *clips; /* those to train on; borrowed from data */
-    shown_motion *shown;
     const char **categories;
     int n;
     double seconds; /* of motion */
@@ -27,8 +26,9 @@ typedef struct {
     references refs;
     tracker_trainer *trainer;
     progress bar;
-    double iterations, trial_s, log_s, until; /* until: share of successes that ends the run; 0: none */
-    double first_share, judged_at, judged_took, logged_at;
+    double iterations;            /* where to stop; the schedule's length is train.iterations */
+    double trial_s, log_s, until; /* until: share of successes that ends the run; 0: none */
+    double first_iteration, judged_at, judged_took, logged_at;
     int64_t judged_iteration;
     bool told_trouble, reached;
 } session;
@@ -40,46 +40,20 @@ static bool leads(void)
 
 /* ---- Set up ---- */
 
-static hrc_status add_variants(session *s, hrc_error *err)
-{
-    const config *c = &s->a->cfg;
-    const variant_options o = {.copies = c->sampling_variants,
-                               .pace = c->sampling_pace,
-                               .bend = c->sampling_bend,
-                               .backwards = !strcmp(c->sampling_backwards, "on"),
-                               .blurred = c->sampling_blurred,
-                               .blur = c->sampling_blur,
-                               .held_s = c->sampling_held,
-                               .heldout = arg(s->a, "corpus") == NULL,
-                               .seed = s->a->seed};
-    return motions_vary(&s->data, &o, err);
-}
-
 /* Of a corpus the training split; of files all. */
 static hrc_status choose_clips(session *s, hrc_error *err)
 {
     const bool corpus = arg(s->a, "corpus") != NULL;
     s->clips = calloc((size_t)s->data.n, sizeof *s->clips);
-    s->shown = calloc((size_t)s->data.n, sizeof *s->shown);
     s->categories = calloc((size_t)s->data.n, sizeof *s->categories);
-    if (!s->clips || !s->shown || !s->categories) return fail(err, HRC_ENOMEM, "train: out of memory");
+    if (!s->clips || !s->categories) return fail(err, HRC_ENOMEM, "train: out of memory");
     for (int i = 0; i < s->data.n; i++) {
         if (corpus && s->data.heldout[i]) continue;
         s->clips[s->n] = s->data.clips[i];
-        s->shown[s->n] = s->data.shown[i];
         s->categories[s->n++] = s->data.clips[i].category;
         s->seconds += s->data.clips[i].n / s->data.clips[i].fps;
     }
     return s->n ? HRC_OK : fail(err, HRC_EINVAL, "%s: every clip is held out", arg(s->a, "corpus"));
-}
-
-static hrc_status build_references(session *s, hrc_error *err)
-{
-    TRY(references_build(&s->refs, s->clips, s->n, !strcmp(s->a->cfg.env_mirror, "on"), s->threads, err));
-    for (int i = 0; i < s->n; i++)
-        if (s->shown[i].motion.n)
-            TRY(references_show(&s->refs, i, &s->shown[i].motion, s->shown[i].still, err));
-    return HRC_OK;
 }
 
 static hrc_status start_from(session *s, const char *path, hrc_error *err)
@@ -94,8 +68,10 @@ static hrc_status start_from(session *s, const char *path, hrc_error *err)
 static hrc_status go_on_or_begin(session *s, hrc_error *err)
 {
     tracker_session old = {0};
-    if (comm_any(training_resumes(&s->run)))
-        TRY(tracker_checkpoint_load(s->trainer, s->run.checkpoint, arg_given(s->a, "changed"), &old, err));
+    const bool exact = comm_any(training_resumes(&s->run));
+    if (exact || comm_any(training_resumes_light(&s->run)))
+        TRY(tracker_checkpoint_load(s->trainer, exact ? s->run.checkpoint : s->run.light,
+                                    arg_given(s->a, "changed"), &old, err));
     else if (arg(s->a, "from"))
         TRY(start_from(s, arg(s->a, "from"), err));
     s->run.begin -= old.wall_s;
@@ -111,10 +87,10 @@ static hrc_status set_up(session *s, const tracker_method *method, int ntrials, 
     if (leads()) cli_note(a, "reading motions");
     TRY(pool_create(&s->threads, a->threads, err));
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, false, err));
-    TRY(add_variants(s, err));
     TRY(choose_clips(s, err));
-    TRY(build_references(s, err));
-    const tracker_plan plan = {method, &a->cfg, &s->refs, s->categories, a->seed, s->threads, ntrials};
+    TRY(references_build(&s->refs, s->clips, s->n, !strcmp(a->cfg.env_mirror, "on"), s->threads, err));
+    const tracker_plan plan = {method,  &a->cfg,    &s->refs, s->categories,
+                               a->seed, s->threads, ntrials,  arg(a, "float") != NULL};
     TRY(tracker_trainer_create(&s->trainer, &plan, err));
     TRY(go_on_or_begin(s, err));
     if (leads())
@@ -130,7 +106,6 @@ static void tear_down(session *s)
     tracker_trainer_free(s->trainer);
     references_free(&s->refs);
     free(s->clips);
-    free(s->shown);
     free(s->categories);
     motions_free(&s->data);
     pool_free(s->threads);
@@ -143,12 +118,10 @@ static double wall_s(const session *s)
     return now_s() - s->run.begin;
 }
 
-/* Share of the run that is over. */
+/* Share of the schedule that is over. */
 static double share(const session *s)
 {
-    double by = isfinite(s->iterations) ? (double)tracker_trainer_iterations(s->trainer) / s->iterations
-                                        : wall_s(s) / (60 * s->run.minutes);
-    return isfinite(by) ? fmin(by, 1) : 0;
+    return fmin(1, (double)tracker_trainer_iterations(s->trainer) / s->a->cfg.train_iterations);
 }
 
 static bool finished(const session *s) /* for this rank alone */
@@ -207,14 +180,17 @@ static void write_line(session *s)
     json_object_set_new(line, "wall_s", json_number(wall_s(s)));
     training_log(&s->run, line);
     s->logged_at = now_s();
-    progress_show(&s->bar, (share(s) - s->first_share) / fmax(1e-9, 1 - s->first_share), detail);
+    const double now = (double)tracker_trainer_iterations(s->trainer), first = s->first_iteration;
+    progress_show(&s->bar, (now - first) / fmax(1, s->iterations - first), detail);
 }
 
-static hrc_status save(session *s, hrc_error *err)
+static void save(session *s)
 {
+    hrc_error why;
     const tracker_session now = {leads() ? training_log_bytes(&s->run) : 0, wall_s(s)};
-    s->run.saved = now_s();
-    return tracker_checkpoint_save(s->trainer, s->run.checkpoint, now, err);
+    if (leads())
+        training_saved(&s->run, tracker_checkpoint_save(s->trainer, s->run.light, true, now, &why), &why);
+    training_saved(&s->run, tracker_checkpoint_save(s->trainer, s->run.checkpoint, false, now, &why), &why);
 }
 
 /* What rank 0 does between iterations. */
@@ -230,26 +206,27 @@ static hrc_status attend(session *s, hrc_error *err)
 static hrc_status train(session *s, hrc_error *err)
 {
     s->bar = progress_begin(s->a, "training");
-    s->first_share = share(s);
+    s->first_iteration = (double)tracker_trainer_iterations(s->trainer);
     s->judged_at = s->logged_at = s->run.saved = now_s();
     while (!comm_any(finished(s))) {
         TRY(tracker_trainer_iterate(s->trainer, share(s), err));
         if (leads()) TRY(attend(s, err));
-        if (comm_any(leads() && training_checkpoint_due(&s->run))) TRY(save(s, err));
+        if (comm_any(leads() && training_checkpoint_due(&s->run))) save(s);
     }
     progress_end(&s->bar);
     if (leads() && s->judged_iteration != tracker_trainer_iterations(s->trainer)) {
         TRY(judge(s, err));
         write_line(s);
     }
-    return save(s, err);
+    save(s);
+    return HRC_OK;
 }
 
 static int report(const session *s, const char *method)
 {
     const trial_summary *j = tracker_trainer_judged(s->trainer);
     const double iterations = (double)tracker_trainer_iterations(s->trainer);
-    const bool complete = s->reached || iterations >= s->iterations || wall_s(s) >= 60 * s->run.minutes;
+    const bool complete = s->reached || iterations >= s->iterations;
     if (s->a->json)
         cli_json(json_pack("{s:s, s:s, s:s, s:s, s:f, s:I, s:f, s:b, s:b, s:i, s:f, s:f, s:f, s:f, s:f}",
                            "model", s->run.out, "checkpoint", s->run.checkpoint, "log", s->run.log_path,
@@ -273,24 +250,22 @@ static hrc_status run_session(session *s, const tracker_method *method, int ntri
     if (!leads()) return HRC_OK;
     snprintf(data, sizeof data, "%d clip%s, %.0f s of motion (%s)", s->n, s->n == 1 ? "" : "s", s->seconds,
              arg(s->a, "corpus") ? arg(s->a, "corpus") : "clip files");
-    return tracker_trainer_export(s->trainer, s->run.out, data, !arg(s->a, "float"), err);
+    return tracker_trainer_export(s->trainer, s->run.out, data, err);
 }
 
 static int run_train_tracker(const args *a)
 {
-    session s = {.a = a, .iterations = INFINITY};
-    const tracker_method *method = tracker_method_find(arg(a, "method"));
+    session s = {.a = a, .iterations = a->cfg.train_iterations};
+    const char *name = arg(a, "method") ? arg(a, "method") : a->cfg.train_method;
+    const tracker_method *method = tracker_method_find(name);
     double trial_min = 0, ntrials = 0;
-    if (!method)
-        return cli_usage(a, "--method is %.40s, expected one of: %s", arg(a, "method"),
-                         tracker_method_names());
-    if ((arg(a, "corpus") != NULL) == (a->n > 0)) return cli_usage(a, "give --corpus FILE or --motion FILE");
+    if (!method) return cli_usage(a, "--method is %.40s, expected one of: %s", name, tracker_method_names());
+    if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or --motion FILE");
     if (!training_options(&s.run, a) || !arg_number(a, "iterations", 1, 1e12, &s.iterations) ||
         !arg_number(a, "trials", 0, 100000, &ntrials) ||
         !arg_number(a, "trial-minutes", 0, 1e6, &trial_min) ||
         !arg_number(a, "log-seconds", 0, 1e6, &s.log_s) || !arg_number(a, "until", 0, 1, &s.until))
         return EXIT_USAGE;
-    if (!arg_given(a, "minutes") && arg_given(a, "iterations")) s.run.minutes = INFINITY;
     s.trial_s = 60 * trial_min;
     comm_start();
     if (!leads())
@@ -309,11 +284,13 @@ static const option OPTIONS[] = {
     {"changed", NULL, NULL,
      "with --resume: go on although settings or motions are not the checkpoint's (sizes must be; there may be more motions)"},
     {"from", "MODEL", NULL, "begin with this tracker's weights, to teach it more or other motions"},
-    {"method", "NAME", "world-model", "how to train: world-model or ppo"},
+    PRESET_OPTION,
+    {"method", "NAME", NULL, "how to train: world-model or ppo (train.method)"},
     {"motion", "FILE...", NULL, "motions to train on; FILE#NAME is one clip of a corpus"},
-    {"corpus", "FILE", NULL, "all clips of a corpus but those it holds out"},
-    {"minutes", "N", "60", "stop and save after so many minutes in all, resumed runs counted together"},
-    {"iterations", "N", NULL, "stop after so many iterations; then --minutes has no default"},
+    {"corpus", "FILE[,FILE]", NULL, "all clips of one or several corpora but those they hold out"},
+    {"minutes", "N", NULL, "stop and save after so many minutes in all, resumed runs counted together"},
+    {"iterations", "N", NULL,
+     "stop and save after so many iterations in all; default: train.iterations, the whole schedule"},
     {"until", "SHARE", "0", "stop as soon as this share of the trials succeeds; 0: never"},
     {"trials", "N", "0", "trials of an examination; 0: 8 starts of a single clip, 48 of many"},
     {"trial-minutes", "N", "0", "time between examinations; 0: so that they take 5 % of it"},
@@ -330,7 +307,7 @@ const command CMD_TRAIN_TRACKER = {
         "config). A trial starts on the reference, without noise, and succeeds when height (0.3 m) and tilt\n"
         "(1.2 rad) stay near it to the end of the clip, 20 s at the most.",
     .example =
-        "heracles train tracker --motion motions/cmu.safetensors#91_01 --minutes 6 -o walk.safetensors",
+        "heracles train tracker --motion motions/cmu.safetensors#91_01 --preset clip -o walk.safetensors",
     .options = OPTIONS,
     .max_operands = -1,
     .run = run_train_tracker,

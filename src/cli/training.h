@@ -9,7 +9,7 @@
 typedef struct {
     const args *a;
     const char *out;
-    char checkpoint[1024], log_path[1024];
+    char checkpoint[1024], light[1024], log_path[1024];
     FILE *log;
     double minutes, checkpoint_s;
     double begin, saved; /* monotonic seconds */
@@ -18,16 +18,19 @@ typedef struct {
 /* Rows of a command's options. */
 #define TRAINING_OPTIONS                                                                                     \
     {"out", "MODEL", NULL, "the model (-o); MODEL.checkpoint and MODEL.log.jsonl stand beside it"},          \
-        {"resume", NULL, NULL, "go on from MODEL.checkpoint when it is there"},                              \
+        {"resume", NULL, NULL, "go on from MODEL.checkpoint, or MODEL.light, when there is one"},            \
+        {"overwrite", NULL, NULL, "begin anew although there are a model, a checkpoint or a log"},           \
         {"float", NULL, NULL, "store the model in float instead of bfloat16"},                               \
     {                                                                                                        \
         "checkpoint-minutes", "N", "3", "time between checkpoints"                                           \
     }
 
-/* Reads --out, --minutes, --checkpoint-minutes, and makes Ctrl-C wait until all is saved. False: said why. */
+/* Reads --out, --minutes, --checkpoint-minutes, and makes Ctrl-C wait until all is saved. Refuses to write
+ * over an earlier training that it was not told to go on with or to overwrite. False: said why. */
 bool training_options(training *t, const args *a);
 
-bool training_resumes(const training *t); /* it was asked for, and there is a checkpoint */
+bool training_resumes(const training *t);       /* it was asked for, and there is a checkpoint */
+bool training_resumes_light(const training *t); /* likewise, but a light one alone */
 
 /* keep: bytes of an old log that stay; -1: all of it; 0: a new log. */
 hrc_status training_open_log(training *t, int64_t keep, hrc_error *err);
@@ -37,5 +40,8 @@ int64_t training_log_bytes(const training *t);
 void training_begin(training *t);
 bool training_goes_on(const training *t); /* neither time is over nor Ctrl-C pressed */
 bool training_checkpoint_due(const training *t);
+
+/* A checkpoint that could not be written is told, and training goes on: there will be another. */
+void training_saved(training *t, hrc_status status, const hrc_error *why);
 
 #endif

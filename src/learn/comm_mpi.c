@@ -1,5 +1,6 @@
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "learn/comm.h"
 
@@ -8,6 +9,11 @@ static int rank, size = 1;
 static char name[64] = "MPI, not started";
 
 #define PIECE ((size_t)1 << 28) /* numbers in one call: MPI counts with int */
+
+static void finalise(void)
+{
+    MPI_Finalize();
+}
 
 void comm_start(void)
 {
@@ -18,13 +24,13 @@ void comm_start(void)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     snprintf(name, sizeof name, "%d MPI processes", size);
+    atexit(finalise); /* not sooner: several trainings may follow one another */
 }
 
 void comm_stop(bool failed)
 {
     if (!started) return;
     if (failed && size > 1) MPI_Abort(MPI_COMM_WORLD, 1); /* the others wait in a sum */
-    MPI_Finalize();
 }
 
 int comm_rank(void)

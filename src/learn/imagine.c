@@ -6,6 +6,8 @@
 #include <tgmath.h>
 
 #include "learn/imagine_loss.h"
+#include "learn/imagine_offset.h"
+#include "plan/offset.h"
 
 #define TURN_COLUMNS (OBS_FRAMES * IMAGINE_TURN)
 
@@ -35,6 +37,9 @@ struct imagine {
     real *m, *dm;             /* (rec_steps, batch, OBS_WINDOW) */
     real *dtoken, *dhistory;  /* (batch, d), (batch, depth OBS_P): of one period */
     real *turn, *turn_weight; /* (batch, TURN_COLUMNS), (first hidden layer, TURN_COLUMNS) */
+    real *dwindow;            /* (batch, OBS_WINDOW): of one period, where there is an anchored rollout */
+    imagine_offset *anchors;  /* (plans, batch) */
+    imagine_offset *danchor;  /* (batch): of the plan that is under way */
     imagine_result *part;     /* of every piece */
     const real *params, *codebook, *world_params;
 };
@@ -81,14 +86,17 @@ static hrc_status make_arrays(imagine *g, hrc_error *err)
                 {&g->dtoken, B * d},
                 {&g->dhistory, B * (size_t)o->depth * OBS_P},
                 {&g->turn, B * TURN_COLUMNS},
+                {&g->dwindow, B * OBS_WINDOW},
                 {&g->turn_weight, (size_t)g->net->encoder.size[1] * TURN_COLUMNS}};
     bool fine = true;
     for (int i = 0; i < COUNT(want); i++)
         fine = fine && (*want[i].at = ARENA_NEW(&g->memory, real, want[i].n));
     g->index = ARENA_NEW(&g->memory, int32_t, rows * d);
+    g->anchors = ARENA_NEW(&g->memory, imagine_offset, (T / PLAN_EVERY + 1) * B);
+    g->danchor = ARENA_NEW(&g->memory, imagine_offset, B);
     g->part = ARENA_NEW(&g->memory, imagine_result, g->o.batch / piece_rows(g->o.batch) + 1);
     g->starts = ARENA_NEW(&g->memory, imagine_start, B);
-    if (!fine || !g->index || !g->part || !g->starts)
+    if (!fine || !g->index || !g->anchors || !g->danchor || !g->part || !g->starts)
         return fail(err, HRC_ENOMEM, "imagined rollouts: out of memory for %d of %d steps", o->batch,
                     o->steps);
     return HRC_OK;
@@ -163,9 +171,21 @@ static obs_frame frame_at(const imagine_start *s, int frame)
     return s->frames[frame < s->n ? frame : s->n - 1];
 }
 
-static obs_frame shown_at(const imagine_start *s, int frame)
+static imagine_offset *anchor_at(const imagine *g, int t, int b)
 {
-    return s->shown[(frame < s->n ? frame : s->n - 1) - s->shown_first];
+    return g->anchors + row_at(g, t / PLAN_EVERY, b);
+}
+
+/* Frame i of the window of period t. */
+static obs_frame window_frame(const imagine *g, int t, int b, int i)
+{
+    const imagine_start *s = &g->starts[b];
+    return frame_at(s, s->frame + t + g->o.lead + i);
+}
+
+static real left_at(const imagine *g, int t, int i)
+{
+    return imagine_offset_left(t % PLAN_EVERY + g->o.lead + i);
 }
 
 static void put_proprio(imagine *g, size_t row, const real raw[OBS_P])
@@ -201,8 +221,14 @@ static void observe(imagine *g, int t, piece c)
         const size_t row = row_at(g, t, b);
         const imagine_start *start = &g->starts[b];
         real raw[OBS_P], *w = g->window + row * OBS_WINDOW, *in = g->inputs + row * (d + OBS_PROPRIO) + d;
+        if (start->anchored && t % PLAN_EVERY == 0)
+            imagine_offset_set(anchor_at(g, t, b), g->s + row * WS, frame_at(start, start->frame + t));
         for (int i = 0; i < OBS_FRAMES; i++, w += OBS_M) {
-            imagine_reference(w, g->s + row * WS, shown_at(start, start->frame + t + g->o.lead + i));
+            const obs_frame f = window_frame(g, t, b, i);
+            if (start->anchored)
+                imagine_shown(w, g->s + row * WS, anchor_at(g, t, b), f, left_at(g, t, i));
+            else
+                imagine_reference(w, g->s + row * WS, f);
             for (int k = 0; k < OBS_M; k++) w[k] = (w[k] - g->m_shift[k]) * g->m_scale[k];
         }
         if (t) {
@@ -216,13 +242,15 @@ static void observe(imagine *g, int t, piece c)
 
 static void aim(imagine *g, int t, piece c)
 {
+    const int ahead = action_frame(g->o.basis);
     for (int b = c.first; b < c.first + c.n; b++) {
         const size_t row = row_at(g, t, b) * HRC_JOINTS;
-        const imagine_start *start = &g->starts[b];
-        const int frame = start->frame + t + g->o.lead + action_frame(g->o.basis);
-        const float *q_ref = shown_at(start, frame).qpos + 7;
+        const float *q_ref = window_frame(g, t, b, ahead).qpos + 7;
+        const real left = g->starts[b].anchored ? left_at(g, t, ahead) : 0;
+        const imagine_offset *a = anchor_at(g, t, b);
         for (int i = 0; i < HRC_JOINTS; i++) {
-            const real base = g->o.basis == BASIS_DEFAULT ? (real)G1_JOINT[i].q0 : (real)q_ref[i];
+            const real shown = (real)q_ref[i] + (left > 0 ? left * a->q[i] : 0);
+            const real base = g->o.basis == BASIS_DEFAULT ? (real)G1_JOINT[i].q0 : shown;
             g->target[row + (size_t)i] = base + (real)G1_JOINT[i].action_scale * g->a[row + (size_t)i];
         }
     }
@@ -357,7 +385,42 @@ static void decoder_back(imagine *g, int t, piece c)
     }
 }
 
-/* Through tokenizer and encoder to the rotation numbers of the window. */
+static bool any_anchored(const imagine *g, piece c)
+{
+    for (int b = c.first; b < c.first + c.n; b++)
+        if (g->starts[b].anchored) return true;
+    return false;
+}
+
+/* Of plain windows only the rotation numbers depend on the state. */
+static void reference_back(imagine *g, int t, int b, real *turn)
+{
+    const size_t row = row_at(g, t, b);
+    for (int i = 0; i < OBS_FRAMES; i++, turn += IMAGINE_TURN) {
+        for (int k = 0; k < IMAGINE_TURN; k++) turn[k] *= g->m_scale[OBS_REF_ROT + k];
+        imagine_reference_back(g->ds + row * WS, turn, g->s + row * WS, window_frame(g, t, b, i));
+    }
+}
+
+/* Of anchored ones all do, by way of the state that the plan was made in: window and aim. */
+static void anchored_back(imagine *g, int t, int b, real *dm)
+{
+    const size_t row = row_at(g, t, b);
+    const imagine_start *start = &g->starts[b];
+    imagine_offset *da = &g->danchor[b];
+    const real left = g->o.basis == BASIS_DEFAULT ? 0 : left_at(g, t, action_frame(g->o.basis));
+    for (int i = 0; i < OBS_FRAMES; i++, dm += OBS_M) {
+        for (int k = 0; k < OBS_M; k++) dm[k] *= g->m_scale[k];
+        imagine_shown_back(g->ds + row * WS, da, dm, g->s + row * WS, anchor_at(g, t, b),
+                           window_frame(g, t, b, i), left_at(g, t, i));
+    }
+    for (int i = 0; i < HRC_JOINTS; i++) da->q[i] += left * g->dtarget[row * HRC_JOINTS + (size_t)i];
+    if (t % PLAN_EVERY) return;
+    imagine_offset_back(g->ds + row * WS, da, g->s + row * WS, frame_at(start, start->frame + t));
+    *da = (imagine_offset){0};
+}
+
+/* Through tokenizer and encoder to what of the window depends on the state. */
 static void encoder_back(imagine *g, int t, piece c)
 {
     const policy *net = g->net;
@@ -367,18 +430,18 @@ static void encoder_back(imagine *g, int t, piece c)
     quant_backward(q, g->dz + first * d, g->de + first * d, g->z + first * d, g->e + first * d, c.n, rows);
     nn_mlp_back(g->ops, &net->encoder, NULL, g->encoder.work, g->dz, g->params, rows, (int)first, c.n);
     const real *dhidden = nn_mlp_gradient(&net->encoder, g->encoder.work, 1, rows) + first * (size_t)hidden;
-    real *turn = g->turn + (size_t)c.first * TURN_COLUMNS;
+    real *turn = g->turn + (size_t)c.first * TURN_COLUMNS,
+         *dwindow = g->dwindow + (size_t)c.first * OBS_WINDOW;
+    if (any_anchored(g, c))
+        nn_mlp_back_inputs(g->ops, &net->encoder, dwindow - first * OBS_WINDOW, g->encoder.work, g->dz,
+                           g->params, rows, (int)first, c.n, 0, OBS_WINDOW);
     g->ops->gemm(turn, dhidden, g->turn_weight, c.n, TURN_COLUMNS, hidden, TURN_COLUMNS, hidden, TURN_COLUMNS,
                  0);
-    for (int b = c.first; b < c.first + c.n; b++) {
-        const size_t row = row_at(g, t, b);
-        const imagine_start *start = &g->starts[b];
-        for (int i = 0; i < OBS_FRAMES; i++, turn += IMAGINE_TURN) {
-            for (int k = 0; k < IMAGINE_TURN; k++) turn[k] *= g->m_scale[OBS_REF_ROT + k];
-            imagine_reference_back(g->ds + row * WS, turn, g->s + row * WS,
-                                   shown_at(start, start->frame + t + g->o.lead + i));
-        }
-    }
+    for (int b = c.first; b < c.first + c.n; b++, turn += TURN_COLUMNS, dwindow += OBS_WINDOW)
+        if (g->starts[b].anchored)
+            anchored_back(g, t, b, dwindow);
+        else
+            reference_back(g, t, b, turn);
 }
 
 static void proprio_back(imagine *g, int t, piece c)
@@ -434,6 +497,7 @@ static void imagine_piece(void *ctx, int item, int worker)
     }
     for (int t = 0; t < g->o.steps + OBS_HISTORY - 1; t++)
         memset(g->dp + row_at(g, t, c.first) * OBS_P, 0, sizeof(real) * OBS_P * (size_t)c.n);
+    memset(g->danchor + c.first, 0, sizeof *g->danchor * (size_t)c.n);
     tracking_losses(g, c, sum);
     action_losses(g, c, sum);
     for (int t = g->o.steps - 1; t >= 0; t--) period_back(g, t, c, sum);

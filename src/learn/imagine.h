@@ -27,10 +27,10 @@ typedef struct {
 
 /* Where a rollout starts. */
 typedef struct {
-    const obs_frame *frames; /* (n) of the clip */
-    const obs_frame *shown; /* what the policy sees of them, from frame shown_first on to the rollout's end */
-    int shown_first;
-    int n, frame; /* the robot's time */
+    const obs_frame *frames; /* (n): the reference to the clip's end, or as far as the last window reaches */
+    int n, frame;            /* frame: the robot's time */
+    bool anchored;           /* the policy sees them by way of plan/offset.h, planned anew at the start and
+                                every PLAN_EVERY periods */
     real s[WS];
     real history[OBS_HISTORY]
                 [OBS_P]; /* raw, oldest first; the last one is of s and holds the action before */

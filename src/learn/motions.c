@@ -1,5 +1,6 @@
 #include "learn/motions.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static hrc_status from_corpus(motions *m, const corpus *c, hrc_error *err)
     for (int i = 0; i < c->nclips; i++) {
         clip one;
         TRY(corpus_clip(c, i, &one, err));
-        take(m, one, c->clips[i].split == CORPUS_HELDOUT);
+        take(m, one, c->clips[i].split != CORPUS_TRAIN);
     }
     return HRC_OK;
 }
@@ -49,14 +50,15 @@ static hrc_status add_mirrored(motions *m, hrc_error *err)
     return HRC_OK;
 }
 
+/* Room for n more and, should they be wanted, their mirror images. */
 static hrc_status make_room(motions *m, int n, hrc_error *err)
 {
-    m->clips = calloc(2 * (size_t)n, sizeof *m->clips);
-    m->heldout = calloc(2 * (size_t)n, sizeof *m->heldout);
-    m->shown = calloc(2 * (size_t)n, sizeof *m->shown);
-    return m->clips && m->heldout && m->shown
-               ? HRC_OK
-               : fail(err, HRC_ENOMEM, "motions: out of memory for %d clips", n);
+    const size_t most = 2 * (size_t)(m->n + n);
+    clip *clips = realloc(m->clips, most * sizeof *clips);
+    if (clips) m->clips = clips;
+    bool *heldout = realloc(m->heldout, most * sizeof *heldout);
+    if (heldout) m->heldout = heldout;
+    return clips && heldout ? HRC_OK : fail(err, HRC_ENOMEM, "motions: out of memory for %d clips", n);
 }
 
 static hrc_status load_corpus(motions *m, const char *path, hrc_error *err)
@@ -69,45 +71,41 @@ static hrc_status load_corpus(motions *m, const char *path, hrc_error *err)
     return status;
 }
 
-static hrc_status load_files(motions *m, const char *const *files, int n, hrc_error *err)
+/* paths: one or several, separated by commas. */
+static hrc_status load_corpora(motions *m, const char *paths, hrc_error *err)
 {
-    TRY(make_room(m, n, err));
-    for (int i = 0; i < n; i++) TRY(from_file(m, files[i], i % HELDOUT_EVERY == HELDOUT_EVERY - 1, err));
+    for (const char *at = paths; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        char path[4096];
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(at, ","), at);
+        TRY(load_corpus(m, path, err));
+    }
     return HRC_OK;
 }
 
-hrc_status motions_load(motions *m, const char *corpus_path, const char *const *files, int nfiles,
-                        bool mirror, hrc_error *err)
+/* split: every tenth is held out. */
+static hrc_status load_files(motions *m, const char *const *files, int n, bool split, hrc_error *err)
+{
+    TRY(make_room(m, n, err));
+    for (int i = 0; i < n; i++)
+        TRY(from_file(m, files[i], split && i % HELDOUT_EVERY == HELDOUT_EVERY - 1, err));
+    return HRC_OK;
+}
+
+hrc_status motions_load(motions *m, const char *corpora, const char *const *files, int nfiles, bool mirror,
+                        hrc_error *err)
 {
     *m = (motions){0};
-    hrc_status status = corpus_path ? load_corpus(m, corpus_path, err) : load_files(m, files, nfiles, err);
+    hrc_status status = corpora ? load_corpora(m, corpora, err) : HRC_OK;
+    if (status == HRC_OK) status = load_files(m, files, nfiles, !corpora, err);
     if (status == HRC_OK && mirror) status = add_mirrored(m, err);
     if (status < 0) motions_free(m);
     return status;
 }
 
-hrc_status motions_grow(motions *m, int by, hrc_error *err)
-{
-    const size_t n = (size_t)(m->n + by);
-    clip *clips = realloc(m->clips, n * sizeof *clips);
-    if (clips) m->clips = clips;
-    bool *heldout = realloc(m->heldout, n * sizeof *heldout);
-    if (heldout) m->heldout = heldout;
-    shown_motion *shown = realloc(m->shown, n * sizeof *shown);
-    if (shown) m->shown = shown;
-    for (size_t i = (size_t)m->n; shown && i < n; i++) shown[i] = (shown_motion){0};
-    return clips && heldout && shown ? HRC_OK
-                                     : fail(err, HRC_ENOMEM, "motions: out of memory for %zu clips", n);
-}
-
 void motions_free(motions *m)
 {
-    for (int i = 0; i < m->n; i++) {
-        clip_free(&m->clips[i]);
-        clip_free(&m->shown[i].motion);
-    }
+    for (int i = 0; i < m->n; i++) clip_free(&m->clips[i]);
     free(m->clips);
     free(m->heldout);
-    free(m->shown);
     *m = (motions){0};
 }

@@ -23,28 +23,43 @@ struct planner_trainer {
     uint64_t seed;
     const tuple_set *train, *heldout;
     pool *threads;
+    plan_layout layout;
     field net;
     nn_ops ops;
     field_pass *pass;
     adam optimiser;
     float *params, *grads;
     plan_scales scales;
-    float *x, *t, *cond, *target, *weight; /* one batch: (B,K,D), (B), (B,2D), (B,K,D), (B,K,D) */
+    float *x, *t, *cond, *target, *weight; /* one batch: (B,K,D), (B), (B,C), (B,K,D), (B,K,D) */
 };
+
+static bool on(const char *word)
+{
+    return !strcmp(word, "on");
+}
+
+static plan_layout layout_of(const config *cfg)
+{
+    return (plan_layout){.form = strcmp(cfg->planner_form, "paper") ? PLAN_ANCHORED : PLAN_PAPER,
+                         .horizon = cfg->planner_horizon,
+                         .position = cfg->planner_dims == PLAN_D,
+                         .velocities = on(cfg->planner_velocities),
+                         .under_way = on(cfg->planner_under_way)};
+}
 
 tuple_options planner_tuple_options(const config *cfg)
 {
     return (tuple_options){
-        .D = cfg->planner_dims,
+        .layout = layout_of(cfg),
         .stride = cfg->planner_stride,
         .max_segment = cfg->planner_max_segment,
-        .noise = !strcmp(cfg->planner_noise, "on"),
-        .weighted = !strcmp(cfg->planner_weights, "on"),
-        .timed = !strcmp(cfg->planner_timed, "on"),
+        .noise = on(cfg->planner_noise),
+        .weighted = on(cfg->planner_weights),
         .low_repeat = cfg->planner_low_repeat,
         .noise_joint = (float)cfg->planner_noise_joint,
         .noise_pos = (float)cfg->planner_noise_pos,
         .noise_rot = (float)cfg->planner_noise_rot,
+        .practice = (float)cfg->planner_practice,
     };
 }
 
@@ -83,15 +98,17 @@ static hrc_status allocate(planner_trainer *t, hrc_error *err)
 
 static hrc_status setup(planner_trainer *t, const config *cfg, hrc_error *err)
 {
-    const int D = cfg->planner_dims;
     if (t->rows < 1)
         return fail(err, HRC_EINVAL, "planner.batch = %d, expected at least one for each of %d processes",
                     t->batch, comm_size());
-    if (D != PLAN_D_MAX && D != PLAN_D_BLIND)
-        return fail(err, HRC_EINVAL, "planner.dims = %d, expected 38 or 35", D);
-    field_shape shape = {
-        cfg->planner_depth, cfg->planner_heads, cfg->planner_width, cfg->planner_ratio, PLAN_K, D, 0, 0};
-    TRY(field_init(&t->net, plan_shape(shape, !strcmp(cfg->planner_timed, "on")), err));
+    if (cfg->planner_dims != PLAN_D && cfg->planner_dims != PLAN_D_BLIND)
+        return fail(err, HRC_EINVAL, "planner.dims = %d, expected 38 or 35", cfg->planner_dims);
+    const field_shape shape = {.depth = cfg->planner_depth,
+                               .heads = cfg->planner_heads,
+                               .width = cfg->planner_width,
+                               .ratio = cfg->planner_ratio};
+    t->layout = layout_of(cfg);
+    TRY(field_init(&t->net, plan_shape(shape, &t->layout), err));
     t->ops = training_ops(cfg->planner_precision);
     TRY(allocate(t, err));
     TRY(field_pass_create(&t->pass, &t->net, &t->ops, t->threads, t->rows, err));
@@ -145,7 +162,7 @@ static void make_sample(planner_trainer *t, const tuple_set *set, int row, rng *
     const int D = t->net.shape.dim, KD = PLAN_K * D, C = t->net.shape.cond;
     float *x = t->x + (size_t)row * KD, *target = t->target + (size_t)row * KD;
     float *weight = t->weight + (size_t)row * KD, *cond = t->cond + (size_t)row * (size_t)C;
-    tuple_make(set, (int)rng_below(r, (uint32_t)tuples_count(set)), r, cond, x, weight);
+    tuple_draw(set, r, cond, x, weight);
     for (int c = 0; c < C; c++) cond[c] = (cond[c] - t->scales.cond_mean[c]) / t->scales.cond_std[c];
     float time = t->t[row] = rng_uniform(r, 0, 1), skip = flow_skip(time), gain = flow_gain(time);
     for (int i = 0; i < KD; i++) {
@@ -224,6 +241,11 @@ size_t planner_trainer_parameters(const planner_trainer *t)
 const field *planner_trainer_field(const planner_trainer *t)
 {
     return &t->net;
+}
+
+const plan_layout *planner_trainer_layout(const planner_trainer *t)
+{
+    return &t->layout;
 }
 
 const plan_scales *planner_trainer_scales(const planner_trainer *t)

@@ -41,6 +41,7 @@ int64_t planner_trainer_steps(const planner_trainer *t); /* taken so far */
 size_t planner_trainer_parameters(const planner_trainer *t);
 
 const field *planner_trainer_field(const planner_trainer *t);
+const plan_layout *planner_trainer_layout(const planner_trainer *t);
 const plan_scales *planner_trainer_scales(const planner_trainer *t);
 const float *planner_trainer_averaged(const planner_trainer *t); /* the weights worth using */
 

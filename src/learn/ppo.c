@@ -398,9 +398,12 @@ static void ppo_state(void *self, state_list *l)
     normal_state(&p->model.window, l, "ppo.normal.window.");
     normal_state(&p->judge_normal, l, "ppo.normal.critic.");
     state_add(l, "ppo.", "seen.proprio", DT_F32, p->seen.proprio, n * OBS_PROPRIO);
+    state_bulky(l);
     state_add(l, "ppo.", "seen.window", DT_F32, p->seen.window, n * OBS_WINDOW);
+    state_bulky(l);
     state_add(l, "ppo.", "seen.critic", DT_F32, p->seen.critic, n * OBS_CRITIC);
-    state_add(l, "ppo.", "dice", DT_U8, &p->dice, sizeof p->dice);
+    state_bulky(l);
+    state_add_dice(l, "ppo.", "dice", &p->dice);
     sampling_state(&p->starts, l, "ppo.sampling.");
     env_state(p->e, l, "ppo.env.");
 }

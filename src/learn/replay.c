@@ -1,5 +1,6 @@
 #include "learn/replay.h"
 
+#include <math.h>
 #include <string.h>
 
 hrc_status replay_create(replay *r, int worlds, int length, hrc_error *err)
@@ -16,11 +17,40 @@ void replay_free(replay *r)
     arena_free(&r->memory);
 }
 
-void replay_state(replay *r, state_list *l, const char *prefix)
+static bool step_fine(const replay_step *s, const references *refs)
 {
+    const float *const numbers[] = {s->s, s->p, s->target};
+    const int counts[] = {WS, OBS_P, HRC_JOINTS};
+    for (int k = 0; k < COUNT(counts); k++)
+        for (int i = 0; i < counts[k]; i++)
+            if (!isfinite(numbers[k][i])) return false;
+    return s->clip >= 0 && s->clip < refs->n && s->at >= 0 && s->at < refs->clips[s->clip].n &&
+           (s->mirrored == 0 || (s->mirrored == 1 && refs->clips[s->clip].mirrored)) && s->age >= 0 &&
+           s->link >= LINK_BROKEN && s->link <= LINK_FAILED;
+}
+
+static hrc_status check_steps(const void *ctx, const void *data, int64_t bytes, hrc_error *err)
+{
+    const replay *r = ctx;
+    for (int64_t i = 0; i < bytes / (int64_t)sizeof(replay_step); i++) {
+        replay_step s;
+        memcpy(&s, (const char *)data + (size_t)i * sizeof s, sizeof s);
+        if (!step_fine(&s, r->refs))
+            return fail(err, HRC_EFORMAT, "has a step, %lld, that no run with these motions can have",
+                        (long long)i);
+    }
+    return HRC_OK;
+}
+
+void replay_state(replay *r, const references *refs, state_list *l, const char *prefix)
+{
+    r->refs = refs;
     state_add(l, prefix, "replay.n", DT_I64, &r->n, 1);
+    state_bulky(l);
     state_add(l, prefix, "replay.steps", DT_U8, r->steps,
               sizeof *r->steps * (size_t)r->worlds * (size_t)r->length);
+    state_examine(l, check_steps, r);
+    state_bulky(l);
 }
 
 static replay_step *slot(const replay *r, int world, int64_t step)
@@ -66,7 +96,7 @@ bool replay_fails(const replay *r, int world, int64_t step, int least, int most)
     for (int i = 0; i <= most && step + i < r->n; i++) {
         const replay_step *at = slot(r, world, step + i);
         if (at->age != age + i) return false; /* another episode */
-        if (at->link == LINK_FAILED) return i >= least;
+        if (at->lost || at->link == LINK_FAILED) return i >= least;
     }
     return false;
 }

@@ -33,6 +33,36 @@ static bool gets_up(const ref_clip *c, int first)
     return c->frames[first].qpos[2] < POSTURE_DOWN_M && ref_stands_in(c, first, RISES_WITHIN) >= 0;
 }
 
+/* ---- Kinds of motion ---- */
+
+static const double SPEEDS[] = {0.3, 0.8, 1.4, 2.0, 3.0}; /* m/s, between one kind and the next */
+#define KINDS (2 * (COUNT(SPEEDS) + 1))                   /* upright, and near the ground */
+#define LOW_M 0.5f
+#define RARE_MOST 4.0
+
+static int kind_of(const ref_clip *c, sampling_bin b)
+{
+    double speed = 0;
+    int low = 0, kind = 0;
+    for (int i = b.first; i < b.first + b.n; i++) {
+        speed += hypot((double)c->frames[i].qvel[0], (double)c->frames[i].qvel[1]) / b.n;
+        low += c->frames[i].qpos[2] < LOW_M;
+    }
+    while (kind < COUNT(SPEEDS) && speed >= SPEEDS[kind]) kind++;
+    return 2 * low > b.n ? kind + COUNT(SPEEDS) + 1 : kind;
+}
+
+static void weigh_kinds(sampling *s, const references *refs, double even)
+{
+    double frames[KINDS] = {0}, most = 0;
+    for (int b = 0; b < s->n; b++) frames[kind_of(&refs->clips[s->bins[b].clip], s->bins[b])] += s->bins[b].n;
+    for (int k = 0; k < KINDS; k++) most = fmax(most, frames[k]);
+    for (int b = 0; b < s->n; b++) {
+        const double share = frames[kind_of(&refs->clips[s->bins[b].clip], s->bins[b])] / most;
+        s->weight[b] *= fmin(RARE_MOST, pow(share, -even));
+    }
+}
+
 hrc_status sampling_create(sampling *s, const config *cfg, const references *refs, hrc_error *err)
 {
     *s = (sampling){.adaptive = strcmp(cfg->sampling_adaptive, "on") == 0,
@@ -56,6 +86,7 @@ hrc_status sampling_create(sampling *s, const config *cfg, const references *ref
         }
     }
     s->first_bin[refs->n] = s->n;
+    if (cfg->sampling_even > 0) weigh_kinds(s, refs, cfg->sampling_even);
     sampling_refresh(s);
     return HRC_OK;
 }

@@ -7,7 +7,10 @@
  *   F_b   <- rate d + (1 - rate) F_b      for every bin the episode went through
  *   F^_b   = min(F_b, cap mean F)
  *   F~_b   = sum_i k_i F^_(b+i), k_i ~ kernel^i: a hard bin raises those before it; a clip's last bin repeats
- *   P_b    ~ w_b (share F~_b / sum F~ + (1 - share) / B), w_b = rise_weight where somebody gets up, else 1
+ *   P_b    ~ w_b (share F~_b / sum F~ + (1 - share) / B), w_b = rise_weight where somebody gets up, else 1;
+ *            times (n / n_k)^even, 4 at the most, where n_k of all frames are of the bin's kind and n of the
+ * most frequent kind. Kinds are by the root's mean speed over the floor, and whether it is under 0.5 m; so
+ * running is not drowned by walking.
  *
  * Uniform over all frames before the warm-up is over. A start is uniform within its bin. */
 #ifndef HRC_LEARN_SAMPLING_H

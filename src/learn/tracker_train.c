@@ -33,7 +33,8 @@ struct tracker_trainer {
     trial_start *starts;
     trial *results; /* (nstarts) */
     int nstarts;
-    int64_t *use; /* counts of the token's values in the last trials */
+    int64_t *use;  /* counts of the token's values in the last trials */
+    float *stored; /* the model's weights as the file has them */
     trial_summary judged;
     bool judged_is_new, dumped;
     int ncategories, *category; /* (clips): index into names */
@@ -107,7 +108,8 @@ static hrc_status set_up(tracker_trainer *t, hrc_error *err)
     p->method->model(t->self, &view);
     const quant *q = &view.net.shape.token;
     t->use = ARENA_NEW(&t->memory, int64_t, quant_indices(q) * quant_values(q) + 1);
-    return t->use ? HRC_OK : fail(err, HRC_ENOMEM, "tracker training: out of memory");
+    t->stored = ARENA_NEW(&t->memory, float, view.net.layout.count);
+    return t->use && t->stored ? HRC_OK : fail(err, HRC_ENOMEM, "tracker training: out of memory");
 }
 
 hrc_status tracker_trainer_create(tracker_trainer **out, const tracker_plan *plan, hrc_error *err)
@@ -179,12 +181,21 @@ int64_t tracker_trainer_samples(const tracker_trainer *t)
 
 /* ---- Trials ---- */
 
+/* The model as its file will give it back. */
+static void stored_view(tracker_trainer *t, track_model *view)
+{
+    t->plan.method->model(t->self, view);
+    memcpy(t->stored, view->params, sizeof *t->stored * view->net.layout.count);
+    view->params = t->stored;
+    if (!t->plan.exact) track_model_round(view);
+}
+
 hrc_status tracker_trainer_judge(tracker_trainer *t, hrc_error *err)
 {
     trial_options o = TRIAL_DEFAULT;
     track_model view;
     o.longest_s = TRIAL_LONGEST_S;
-    t->plan.method->model(t->self, &view);
+    stored_view(t, &view);
     const quant *q = &view.net.shape.token;
     memset(t->use, 0, sizeof *t->use * (size_t)(quant_indices(q) * quant_values(q)));
     TRY(trials_run(t->court, &view, t->starts, t->nstarts, &o, t->results, t->use, err));
@@ -298,6 +309,8 @@ bool tracker_trainer_dump(tracker_trainer *t, const char *path)
 
 enum { IDENTITY_SHAPE = 4 }; /* entries of the identity that even a changed run must share */
 
+#define LIGHT_FORMAT "heracles-tracker-checkpoint-light"
+
 typedef struct {
     char seed[24], data[24], lengths[24], ranks[16];
     char *settings;
@@ -305,14 +318,12 @@ typedef struct {
 } identity;
 
 /* shared: how many clips of the run must be those of the file. */
-static hrc_status identify(identity *id, const tracker_trainer *t, int shared, hrc_error *err)
+static hrc_status identify(identity *id, const tracker_trainer *t, bool light, int shared, hrc_error *err)
 {
     const references *refs = t->plan.refs;
     uint64_t hash = HASH_START, lengths = HASH_START;
     for (int i = 0; i < refs->n; i++) {
         hash = hash_bytes(hash, refs->clips[i].frames, sizeof(ref_frame) * (size_t)refs->clips[i].n);
-        if (refs->clips[i].shown)
-            hash = hash_bytes(hash, refs->clips[i].shown, sizeof(ref_shown) * (size_t)refs->clips[i].n);
         if (i < shared) lengths = hash_bytes(lengths, &refs->clips[i].n, sizeof refs->clips[i].n);
     }
     id->settings = config_text(t->plan.cfg);
@@ -320,8 +331,11 @@ static hrc_status identify(identity *id, const tracker_trainer *t, int shared, h
     snprintf(id->seed, sizeof id->seed, "%" PRIu64, t->plan.seed);
     snprintf(id->data, sizeof id->data, "%016" PRIx64, hash);
     snprintf(id->lengths, sizeof id->lengths, "%016" PRIx64, lengths);
-    snprintf(id->ranks, sizeof id->ranks, "%d of %d", comm_rank(), comm_size());
-    const tensor_meta meta[] = {{"format", "heracles-tracker-checkpoint"},
+    if (light)
+        snprintf(id->ranks, sizeof id->ranks, "any");
+    else
+        snprintf(id->ranks, sizeof id->ranks, "%d of %d", comm_rank(), comm_size());
+    const tensor_meta meta[] = {{"format", light ? LIGHT_FORMAT : "heracles-tracker-checkpoint"},
                                 {"method", t->plan.method->name},
                                 {"rank", id->ranks},
                                 {"lengths", id->lengths},
@@ -332,24 +346,26 @@ static hrc_status identify(identity *id, const tracker_trainer *t, int shared, h
     return HRC_OK;
 }
 
-static void list_state(tracker_trainer *t, state_list *l, tracker_session *s)
+static void list_state(tracker_trainer *t, state_list *l, bool light, tracker_session *s)
 {
     l->n = 0;
     state_add(l, "driver.", "iterations", DT_I64, &t->iterations, 1);
     state_add(l, "driver.", "samples", DT_I64, &t->samples, 1);
     state_add(l, "driver.", "updates", DT_I64, &t->updates, 1);
-    state_add(l, "driver.", "seconds", DT_F64, &t->seconds, 1);
+    state_add_time(l, "driver.", "seconds", &t->seconds);
     state_add(l, "driver.", "log_bytes", DT_I64, &s->log_bytes, 1);
-    state_add(l, "driver.", "wall_s", DT_F64, &s->wall_s, 1);
+    state_add_time(l, "driver.", "wall_s", &s->wall_s);
     t->plan.method->state(t->self, l);
+    if (light) state_lighten(l);
 }
 
-hrc_status tracker_checkpoint_save(tracker_trainer *t, const char *path, tracker_session s, hrc_error *err)
+hrc_status tracker_checkpoint_save(tracker_trainer *t, const char *path, bool light, tracker_session s,
+                                   hrc_error *err)
 {
     identity id;
     state_list l;
-    TRY(identify(&id, t, t->plan.refs->n, err));
-    list_state(t, &l, &s);
+    TRY(identify(&id, t, light, t->plan.refs->n, err));
+    list_state(t, &l, light, &s);
     hrc_status status = state_save(&l, path, id.meta, COUNT(id.meta), err);
     free(id.settings);
     return status;
@@ -381,6 +397,17 @@ static hrc_status check_settings(const tracker_trainer *t, const char *path, hrc
     return status;
 }
 
+bool tracker_checkpoint_light(const char *path)
+{
+    tensorfile file;
+    hrc_error err;
+    if (tensorfile_open(&file, path, &err) < 0) return false;
+    const char *format = tensorfile_meta(&file, "format");
+    const bool light = format && !strcmp(format, LIGHT_FORMAT);
+    tensorfile_close(&file);
+    return light;
+}
+
 /* How many clips a checkpoint's run had. */
 static hrc_status stored_clips(int *out, const char *path, hrc_error *err)
 {
@@ -399,12 +426,13 @@ hrc_status tracker_checkpoint_load(tracker_trainer *t, const char *path, bool ch
     identity id;
     state_list l;
     int shared = t->plan.refs->n;
+    const bool light = tracker_checkpoint_light(path);
     if (changed)
         TRY(stored_clips(&shared, path, err));
     else
         TRY(check_settings(t, path, err));
-    TRY(identify(&id, t, shared, err));
-    list_state(t, &l, s);
+    TRY(identify(&id, t, light, shared, err));
+    list_state(t, &l, light, s);
     hrc_status status = state_load(&l, path, id.meta, changed ? IDENTITY_SHAPE : COUNT(id.meta), err);
     free(id.settings);
     t->line_seconds = t->seconds;
@@ -413,21 +441,13 @@ hrc_status tracker_checkpoint_load(tracker_trainer *t, const char *path, bool ch
 
 /* ---- The model ---- */
 
-hrc_status tracker_trainer_export(tracker_trainer *t, const char *path, const char *data, bool bf16,
-                                  hrc_error *err)
+hrc_status tracker_trainer_export(tracker_trainer *t, const char *path, const char *data, hrc_error *err)
 {
     char trained[320];
     track_model view;
-    t->plan.method->model(t->self, &view);
-    const size_t n = view.net.layout.count;
-    float *params = malloc(sizeof *params * n); /* rounding must not touch the weights in training */
-    if (!params) return fail(err, HRC_ENOMEM, "%s: out of memory for %zu parameters", path, n);
-    memcpy(params, view.params, sizeof *params * n);
+    stored_view(t, &view);
     snprintf(trained, sizeof trained, "%s, %lld iterations, %.3g M samples on %.200s", t->plan.method->name,
              (long long)t->iterations, 1e-6 * (double)t->samples, data);
-    view.params = params;
     view.trained = trained;
-    hrc_status status = tracker_save(&view, bf16, path, err);
-    free(params);
-    return status;
+    return tracker_save(&view, !t->plan.exact, path, err);
 }

@@ -20,6 +20,7 @@ typedef struct {
     uint64_t seed;
     pool *threads;
     int trials; /* at the most; 0: 8 of a single clip, 48 of many */
+    bool exact; /* the model is stored in float; else its weights are rounded to bfloat16 */
 } tracker_plan;
 
 /* What the plan points to is borrowed. */
@@ -33,7 +34,8 @@ hrc_status tracker_trainer_iterate(tracker_trainer *t, double done, hrc_error *e
 int64_t tracker_trainer_iterations(const tracker_trainer *t); /* since the beginning, also of a resumed run */
 int64_t tracker_trainer_samples(const tracker_trainer *t);    /* likewise, of all ranks */
 
-/* Trials of the present model, in the exact physics (section [sim] of the defaults but for friction). */
+/* Trials of the present model, with its weights as the file will hold them, in the exact physics (section
+ * [sim] of the defaults but for friction). */
 hrc_status tracker_trainer_judge(tracker_trainer *t, hrc_error *err);
 const trial_summary *tracker_trainer_judged(const tracker_trainer *t); /* .n 0: not yet */
 
@@ -55,14 +57,17 @@ typedef struct {
     double wall_s;
 } tracker_session;
 
-hrc_status tracker_checkpoint_save(tracker_trainer *t, const char *path, tracker_session s, hrc_error *err);
-/* changed: settings, seed and motions may be others than the checkpoint's, as long as networks, worlds and
- * clips have its sizes. */
+/* light: without the worlds and what was collected in them, so without the exact continuation, but small
+ * enough to be taken to another machine, and to another number of processes. */
+hrc_status tracker_checkpoint_save(tracker_trainer *t, const char *path, bool light, tracker_session s,
+                                   hrc_error *err);
+bool tracker_checkpoint_light(const char *path); /* it is a light one */
+/* Of either kind. changed: settings, seed and motions may be others than the checkpoint's, as long as
+ * networks, worlds and clips have its sizes. */
 hrc_status tracker_checkpoint_load(tracker_trainer *t, const char *path, bool changed, tracker_session *s,
                                    hrc_error *err);
 
 /* The model as a file. data: words for the sentence on how it was trained. */
-hrc_status tracker_trainer_export(tracker_trainer *t, const char *path, const char *data, bool bf16,
-                                  hrc_error *err);
+hrc_status tracker_trainer_export(tracker_trainer *t, const char *path, const char *data, hrc_error *err);
 
 #endif

@@ -72,8 +72,14 @@ static void step(const job *j, sim_world *w, const ref_clip *c, int frame, int w
     obs_frame window[OBS_FRAMES];
     double target[HRC_JOINTS];
     g1_state_read(&state, w->qpos, w->qvel);
-    for (int i = 0; i < OBS_FRAMES; i++) window[i] = ref_show(c, false, frame + j->model->lead + i);
-    tracker_step(runner, target, &state, window);
+    for (int i = 0; i < OBS_FRAMES; i++) {
+        const ref_frame *f = frame_at(c, frame + j->model->lead + i);
+        window[i] = (obs_frame){f->qpos, f->qvel};
+    }
+    if (!tracker_step(runner, target, &state, window)) {
+        w->diverged = true;
+        return;
+    }
     if (j->use)
         quant_count(&j->model->net.shape.token, j->use + (size_t)worker * j->use_size, tracker_index(runner),
                     1);

@@ -7,11 +7,20 @@
 #include "base/hash.h"
 #include "base/rot.h"
 #include "robot/fk.h"
+#include "robot/posture.h"
+#include "robot/state.h"
 
 #define WEIGHT_FLOOR 0.1f /* of the mean: no dimension is without gradient */
 #define STATS_SAMPLE 20000
 #define STD_FLOOR 1e-3f
 #define LOW_HEIGHT 0.5f /* m: root of one who sits, kneels or lies; 0.74 standing */
+#define UNIT_FLOOR 0.05f  /* of x: it stays finite on the reference */
+#define WEIGHT_OFF 0.1f   /* of how lost the robot is: where plans hardly leave the reference, x hardly matters */
+#define HEADS 0.7f        /* rad: how far references head away from the robot in use (control.leash_rad) */
+#define NOISE_LINEAR 0.1f /* standard deviations of velocities: m/s, rad/s */
+#define NOISE_SPEED 0.3f
+#define FRESH 0.15f       /* share of tuples with no plan under way */
+#define LESSON_NOISE 0.03f /* rad, on the joints of practice states: the next robot is not quite the same */
 
 struct tuple_set {
     arena memory;
@@ -21,6 +30,10 @@ struct tuple_set {
     float *weight; /* (nframes, D) or NULL */
     int *start;    /* (nstarts) frame */
     int *last;     /* (nstarts) last frame of its clip */
+    const lessons *practice;
+    int *by_label; /* (practice.n) lessons in the order of their labels */
+    int first[LESSON_LABELS + 1];
+    float upto[LESSON_LABELS]; /* cumulative chance of labels */
 };
 
 /* ---- Weights ---- */
@@ -68,7 +81,7 @@ static void rotation_weights(float *w, const fk_pose *pose)
     }
 }
 
-void kinematic_weight(float *w, int D, const float qpos[HRC_NQ])
+void kinematic_weight(float w[PLAN_D], const float qpos[HRC_NQ])
 {
     double q[HRC_NQ];
     fk_pose pose;
@@ -81,9 +94,8 @@ void kinematic_weight(float *w, int D, const float qpos[HRC_NQ])
     quat_mul(q + 3, back, q + 3);
     fk(&pose, q);
     joint_weights(w, &pose);
-    if (plan_has_position(D))
-        for (int i = 0; i < 3; i++) w[plan_root_at() + i] = G1_TRACKED;
-    rotation_weights(w + plan_rot_at(D), &pose);
+    for (int i = 0; i < 3; i++) w[plan_root_at() + i] = G1_TRACKED;
+    rotation_weights(w + plan_rot_at(PLAN_D), &pose);
 }
 
 static void weigh_frames(void *ctx, int begin, int end, int worker)
@@ -91,21 +103,20 @@ static void weigh_frames(void *ctx, int begin, int end, int worker)
     (void)worker;
     tuple_set *s = ctx;
     for (int i = begin; i < end; i++)
-        kinematic_weight(s->weight + (size_t)i * s->options.D, s->options.D, s->qpos + (size_t)i * HRC_NQ);
+        kinematic_weight(s->weight + (size_t)i * PLAN_D, s->qpos + (size_t)i * HRC_NQ);
 }
 
 /* To mean 1 per dimension, clamped from below. The last joints of ankle and wrist turn their link about its
  * own origin and move no tracked point: they weigh 1 in every pose. */
 static void normalise_weights(tuple_set *s)
 {
-    const int D = s->options.D;
-    for (int d = 0; d < D; d++) {
+    for (int d = 0; d < PLAN_D; d++) {
         double sum = 0;
-        for (int i = 0; i < s->nframes; i++) sum += (double)s->weight[(size_t)i * D + d];
+        for (int i = 0; i < s->nframes; i++) sum += (double)s->weight[(size_t)i * PLAN_D + d];
         bool moves = sum > 1e-9 * s->nframes;
         float scale = moves ? (float)(s->nframes / sum) : 0;
         for (int i = 0; i < s->nframes; i++) {
-            float *w = &s->weight[(size_t)i * D + d];
+            float *w = &s->weight[(size_t)i * PLAN_D + d];
             *w = moves ? fmaxf(WEIGHT_FLOOR, *w * scale) : 1;
         }
     }
@@ -121,7 +132,7 @@ static int times_counted(const tuple_clip *c, int frame, const tuple_options *o)
 static int starts_of(const tuple_clip *c, const tuple_options *o)
 {
     int n = 0;
-    for (int frame = 0; frame + PLAN_H < c->n; frame += o->stride) n += times_counted(c, frame, o);
+    for (int frame = 0; frame + o->layout.horizon < c->n; frame += o->stride) n += times_counted(c, frame, o);
     return n;
 }
 
@@ -129,9 +140,9 @@ static void copy_clips(tuple_set *s, const tuple_clip *clips, int nclips)
 {
     int frame = 0, start = 0;
     for (int c = 0; c < nclips; c++) {
-        if (clips[c].n <= PLAN_H) continue;
+        if (clips[c].n <= s->options.layout.horizon) continue;
         memcpy(s->qpos + (size_t)frame * HRC_NQ, clips[c].qpos, sizeof(float) * HRC_NQ * (size_t)clips[c].n);
-        for (int at = 0; at + PLAN_H < clips[c].n; at += s->options.stride)
+        for (int at = 0; at + s->options.layout.horizon < clips[c].n; at += s->options.stride)
             for (int i = times_counted(&clips[c], at, &s->options); i > 0; i--, start++) {
                 s->start[start] = frame + at;
                 s->last[start] = frame + clips[c].n - 1;
@@ -140,8 +151,23 @@ static void copy_clips(tuple_set *s, const tuple_clip *clips, int nclips)
     }
 }
 
-hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, const tuple_options *options,
-                         pool *threads, hrc_error *err)
+/* Lessons sorted by label, and the chance of each label. */
+static void sort_lessons(tuple_set *s)
+{
+    const lessons *l = s->practice;
+    int count[LESSON_LABELS] = {0}, at[LESSON_LABELS];
+    float sum = 0;
+    for (int i = 0; i < l->n; i++) count[l->label[i]]++;
+    for (int k = 0; k < LESSON_LABELS; k++) {
+        at[k] = s->first[k];
+        s->first[k + 1] = s->first[k] + count[k];
+        s->upto[k] = sum += sqrtf((float)count[k]);
+    }
+    for (int i = 0; i < l->n; i++) s->by_label[at[l->label[i]]++] = i;
+}
+
+hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, const lessons *practice,
+                         const tuple_options *options, pool *threads, hrc_error *err)
 {
     int nframes = 0, nstarts = 0;
     for (int c = 0; c < nclips; c++) {
@@ -151,19 +177,25 @@ hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, c
     }
     if (nstarts == 0)
         return fail(err, HRC_EINVAL, "planner data: none of %d clips has the %d frames that a segment needs",
-                    nclips, PLAN_H + 1);
+                    nclips, options->layout.horizon + 1);
     tuple_set *s = calloc(1, sizeof *s);
     if (!s) return fail(err, HRC_ENOMEM, "planner data: out of memory");
     *s = (tuple_set){.options = *options, .nframes = nframes, .nstarts = nstarts};
     s->qpos = ARENA_NEW(&s->memory, float, (size_t)nframes *HRC_NQ);
     s->start = ARENA_NEW(&s->memory, int, nstarts);
     s->last = ARENA_NEW(&s->memory, int, nstarts);
-    if (options->weighted) s->weight = ARENA_NEW(&s->memory, float, (size_t)nframes * options->D);
-    if (!s->qpos || !s->start || !s->last || (options->weighted && !s->weight)) {
+    if (practice && practice->n && practice->horizon == options->layout.horizon) {
+        s->practice = practice;
+        s->by_label = ARENA_NEW(&s->memory, int, practice->n);
+    }
+    if (options->weighted) s->weight = ARENA_NEW(&s->memory, float, (size_t)nframes * PLAN_D);
+    if (!s->qpos || !s->start || !s->last || (options->weighted && !s->weight) ||
+        (s->practice && !s->by_label)) {
         tuples_free(s);
         return fail(err, HRC_ENOMEM, "planner data: out of memory for %d frames", nframes);
     }
     copy_clips(s, clips, nclips);
+    if (s->practice) sort_lessons(s);
     if (s->weight) {
         pool_ranges(threads, nframes, weigh_frames, s);
         normalise_weights(s);
@@ -187,11 +219,15 @@ int tuples_count(const tuple_set *set)
 uint64_t tuples_digest(const tuple_set *set)
 {
     const tuple_options *o = &set->options;
-    const int whole[] = {o->D,        o->stride, o->max_segment, o->noise,
-                         o->weighted, o->timed,  o->low_repeat,  set->nstarts};
-    const float real_options[] = {o->noise_joint, o->noise_pos, o->noise_rot};
+    const plan_layout *l = &o->layout;
+    const int whole[] = {l->form,   l->horizon,     l->position, l->velocities, l->under_way,
+                         o->stride, o->max_segment, o->noise,    o->weighted,   o->low_repeat,
+                         set->nstarts};
+    const float real_options[] = {o->noise_joint, o->noise_pos, o->noise_rot, o->practice};
     uint64_t hash = hash_bytes(HASH_START, whole, sizeof whole);
     hash = hash_bytes(hash, real_options, sizeof real_options);
+    if (set->practice)
+        hash = hash_bytes(hash, set->practice->list, sizeof(lesson) * (size_t)set->practice->n);
     return hash_bytes(hash, set->qpos, sizeof(float) * HRC_NQ * (size_t)set->nframes);
 }
 
@@ -224,53 +260,139 @@ static void perturb(float qpos[HRC_NQ], const tuple_options *o, rng *r)
 
 static int draw_segment(const tuple_set *s, int start, rng *r)
 {
-    int room = s->last[start] - s->start[start];
+    const int H = s->options.layout.horizon, room = s->last[start] - s->start[start];
     float longest = (float)(room < s->options.max_segment ? room : s->options.max_segment);
-    float length = expf(rng_uniform(r, logf(PLAN_H), logf(fmaxf(longest, PLAN_H + 1e-3f))));
+    float length = expf(rng_uniform(r, logf((float)H), logf(fmaxf(longest, (float)H + 1e-3f))));
     int frames = (int)(length + 0.5f);
-    return frames < PLAN_H ? PLAN_H : frames > room ? room : frames;
+    return frames < H ? H : frames > room ? room : frames;
+}
+
+/* A reference that heads away from the robot further than it would in use is turned as it would be there. */
+static void turn_along(plan_question *q, int horizon)
+{
+    const float heads = heading_between(q->reference[0] + 3, q->state + 3);
+    float by[4];
+    if (fabsf(heads) <= HEADS) return;
+    quat_from_yawf(by, heads - copysignf(HEADS, heads));
+    const float about[3] = {q->reference[0][0], q->reference[0][1], 0};
+    for (int i = 0; i <= horizon; i++) {
+        float *pose = q->reference[i], way[3] = {pose[0] - about[0], pose[1] - about[1], 0};
+        quat_rotatef(way, by, way);
+        pose[0] = about[0] + way[0], pose[1] = about[1] + way[1];
+        quat_mulf(pose + 3, by, pose + 3);
+    }
+}
+
+/* The velocities at a frame, as of the recording. */
+static void velocity_of(float qvel[HRC_NV], const tuple_set *s, int start)
+{
+    const int at = s->start[start], begin = at > 0 && at - 1 + 2 <= s->last[start] ? at - 1 : at;
+    float around[3 * HRC_NV];
+    g1_velocities(around, s->qpos + (size_t)begin * HRC_NQ, 3, PLAN_FPS);
+    memcpy(qvel, around + (at - begin) * HRC_NV, sizeof(float) * HRC_NV);
+}
+
+/* Where the plan under way may have the robot: on the guide, more or less. */
+static void draw_under_way(plan_question *q, const float guide[HRC_NQ], const tuple_options *o, rng *r)
+{
+    memcpy(q->under_way, rng_uniform(r, 0, 1) < FRESH ? q->state : guide, sizeof q->under_way);
+    if (o->noise) perturb(q->under_way, o, r);
+}
+
+/* x of keyframes (K, HRC_NQ) that lead on from a robot in the state `from`. */
+static void residual_of(float *residual, const plan_layout *l, const plan_question *q, const float from[HRC_NQ],
+                        const float (*guide)[HRC_NQ], float s)
+{
+    const plan_frame frame = plan_frame_of(q->state);
+    const float unit = fmaxf(UNIT_FLOOR, plan_unit(l, s));
+    float base[PLAN_K][PLAN_D];
+    plan_base(base, l, q, from, s);
+    plan_continue(base, l, q, s);
+    memset(residual, 0, sizeof(float) * PLAN_D);
+    for (int k = 1; k < PLAN_K; k++) {
+        float *row = residual + k * PLAN_D;
+        plan_token(row, &frame, guide[0], guide[k]);
+        for (int d = 0; d < PLAN_D; d++) row[d] = (row[d] - base[k][d]) / unit;
+    }
+}
+
+static float weight_of(const plan_layout *l, float s)
+{
+    return l->form == PLAN_PAPER ? 1 : fmaxf(WEIGHT_OFF, plan_lost(s));
 }
 
 void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight)
 {
-    const int D = set->options.D, first = set->start[start];
-    float state[HRC_NQ], pose[HRC_NQ];
-    int length = draw_segment(set, start, r);
-    memcpy(state, set->qpos + (size_t)first * HRC_NQ, sizeof state);
-    if (set->options.noise) perturb(state, &set->options, r);
-    plan_frame frame = plan_frame_of(state);
-    plan_encode(cond, D, &frame, state);
-    plan_encode(cond + D, D, &frame, set->qpos + (size_t)(first + length) * HRC_NQ);
-    if (set->options.timed) cond[2 * D] = logf((float)length / PLAN_H);
-    plan_baseline base = plan_baseline_of(set->options.timed, (float)length);
-    for (int k = 0; k < PLAN_K; k++) {
-        float offset = (float)(k * PLAN_H) / (PLAN_K - 1);
-        float *row = residual + k * D;
-        if (k == 0) {
-            memset(row, 0, sizeof(float) * (size_t)D);
-        } else {
-            pose_at(pose, set, first, offset);
-            plan_encode(row, D, &frame, pose);
-            for (int d = 0; d < D; d++)
-                row[d] = (row[d] - cond[d] - base.way[k] * (cond[D + d] - cond[d])) / base.unit[k];
-        }
-        for (int d = 0; d < D; d++)
-            weight[k * D + d] = set->weight ? set->weight[(size_t)(first + (int)(offset + 0.5f)) * D + d] : 1;
+    const plan_layout *l = &set->options.layout;
+    const int first = set->start[start], H = l->horizon, length = draw_segment(set, start, r);
+    const float *clean = set->qpos + (size_t)first * HRC_NQ;
+    plan_question q;
+    float guide[PLAN_K][HRC_NQ];
+    memcpy(q.state, clean, sizeof q.state);
+    memcpy(q.reference, set->qpos + (size_t)(first + length - H) * HRC_NQ,
+           sizeof *q.reference * (size_t)(H + 1));
+    velocity_of(q.qvel, set, start);
+    if (set->options.noise) {
+        perturb(q.state, &set->options, r);
+        for (int i = 0; i < HRC_NV; i++) q.qvel[i] += (i < 3 ? NOISE_LINEAR : NOISE_SPEED) * rng_normal(r);
     }
+    if (l->form == PLAN_ANCHORED) turn_along(&q, H);
+    const float s = plan_off(q.state, q.reference[0], l->position), w = weight_of(l, s);
+    for (int k = 0; k < PLAN_K; k++) {
+        const float offset = (float)(k * H) / (PLAN_K - 1);
+        pose_at(guide[k], set, first, offset);
+        const size_t nearest = (size_t)(first + (int)(offset + 0.5f));
+        for (int d = 0; d < PLAN_D; d++)
+            weight[k * PLAN_D + d] = w * (set->weight ? set->weight[nearest * PLAN_D + (size_t)d] : 1);
+    }
+    draw_under_way(&q, guide[0], &set->options, r);
+    plan_condition(cond, l, &q);
+    residual_of(residual, l, &q, l->form == PLAN_PAPER ? q.state : clean, (const float(*)[HRC_NQ])guide, s);
+}
+
+static const lesson *draw_lesson(const tuple_set *set, rng *r)
+{
+    const float at = rng_uniform(r, 0, set->upto[LESSON_LABELS - 1]);
+    int k = 0;
+    while (k < LESSON_LABELS - 1 && (set->upto[k] <= at || set->first[k] == set->first[k + 1])) k++;
+    while (set->first[k] == set->first[k + 1]) k--; /* rounding at the very end */
+    const int among = set->first[k + 1] - set->first[k];
+    return &set->practice->list[set->by_label[set->first[k] + (int)rng_below(r, (uint32_t)among)]];
+}
+
+static void make_of_lesson(const tuple_set *set, rng *r, float *cond, float *residual, float *weight)
+{
+    const plan_layout *l = &set->options.layout;
+    const lesson *one = draw_lesson(set, r);
+    plan_question q;
+    lesson_question(&q, one, l->horizon);
+    const float s = plan_off(q.state, q.reference[0], l->position);
+    draw_under_way(&q, one->under_way, &set->options, r);
+    residual_of(residual, l, &q, q.state, one->guide, s);
+    if (set->options.noise)
+        for (int i = 7; i < HRC_NQ; i++) q.state[i] += LESSON_NOISE * rng_normal(r);
+    plan_condition(cond, l, &q);
+    for (int i = 0; i < PLAN_K * PLAN_D; i++) weight[i] = weight_of(l, s);
+}
+
+void tuple_draw(const tuple_set *set, rng *r, float *cond, float *residual, float *weight)
+{
+    if (set->practice && rng_uniform(r, 0, 1) < set->options.practice)
+        make_of_lesson(set, r, cond, residual, weight);
+    else
+        tuple_make(set, (int)rng_below(r, (uint32_t)set->nstarts), r, cond, residual, weight);
 }
 
 /* ---- Statistics ---- */
 
 void tuples_measure(const tuple_set *set, uint64_t seed, plan_scales *out)
 {
-    const int D = set->options.D, C = 2 * D + set->options.timed, KD = PLAN_K * D;
-    const int n = set->nstarts < STATS_SAMPLE ? set->nstarts : STATS_SAMPLE;
-    double sum[PLAN_COND_MAX] = {0}, square[PLAN_COND_MAX] = {0}, energy[PLAN_K * PLAN_D_MAX] = {0};
+    const int C = plan_condition_size(&set->options.layout), KD = PLAN_K * PLAN_D, n = STATS_SAMPLE;
+    double sum[PLAN_COND_MAX] = {0}, square[PLAN_COND_MAX] = {0}, energy[PLAN_K * PLAN_D] = {0};
     for (int i = 0; i < n; i++) {
-        float cond[PLAN_COND_MAX], residual[PLAN_K * PLAN_D_MAX], weight[PLAN_K * PLAN_D_MAX];
+        float cond[PLAN_COND_MAX], residual[PLAN_K * PLAN_D], weight[PLAN_K * PLAN_D];
         rng r = rng_make(seed, (uint64_t)i);
-        int start = (int)((long long)i * set->nstarts / n);
-        tuple_make(set, start, &r, cond, residual, weight);
+        tuple_draw(set, &r, cond, residual, weight);
         for (int c = 0; c < C; c++) sum[c] += (double)cond[c], square[c] += (double)cond[c] * (double)cond[c];
         for (int j = 0; j < KD; j++) energy[j] += (double)residual[j] * (double)residual[j];
     }

@@ -1,14 +1,15 @@
-/* Training tuples of the planner (paper 3.4), drawn from clips at 50 Hz. A tuple is a start frame, a segment
- * of log-uniform length l in [H, l_max] that begins there, K keyframes spread over its first H frames, and
- * the frame at the segment's end as the command.
+/* Training tuples of the planner (paper 3.4), from two sources.
  *
- * The start state is perturbed (the robot never is where the motion is), keyframe 0 is that perturbed state,
- * the other keyframes and the command stay clean; everything is written in the heading frame of the
- * perturbed state. Each tuple scales its perturbation by u^2, u uniform in 0..1: states on the motion and
- * states far off it are both seen. Residuals are counted from the baseline (plan/baseline.h).
+ * Clips at 50 Hz: a start frame, a segment of log-uniform length l in [H, l_max] that begins there, K keyframes
+ * spread over its first H frames, and as the reference the H frames up to the segment's end: what people do now who
+ * will be there then. The start state and its velocities are perturbed (the robot never is where the motion is);
+ * each tuple scales its perturbation by u^2, u uniform in 0..1: states on the motion and states far off it are both
+ * seen. Keyframes stay clean, and x is counted from the clean state's base, so noise does not ask for a correction.
  *
- * A tuple depends on its start and its random stream alone, so batches are the same for any number of
- * threads. */
+ * Practice (lessons.h): states of the simulated robot, and what led it back. Labels are drawn by the square root of
+ * how many lessons they have, so that what is easy and frequent does not win.
+ *
+ * A tuple depends on its random stream alone, so batches are the same for any number of threads. */
 #ifndef HRC_LEARN_TUPLES_H
 #define HRC_LEARN_TUPLES_H
 
@@ -17,18 +18,18 @@
 #include "base/arena.h"
 #include "base/pool.h"
 #include "base/rng.h"
-#include "plan/baseline.h"
+#include "learn/lessons.h"
 #include "plan/scales.h"
 
 typedef struct {
-    int D;                                   /* PLAN_D_MAX or PLAN_D_BLIND */
+    plan_layout layout;
     int stride;                              /* frames between starts */
     int max_segment;                         /* l_max, frames */
     bool noise;                              /* perturb the start */
     bool weighted;                           /* kinematics-aware weights; otherwise all 1 */
-    bool timed;                              /* the condition tells when the command is due */
     int low_repeat;                          /* how often a start near the ground counts: get-ups are rare */
     float noise_joint, noise_pos, noise_rot; /* largest standard deviations: rad, m, rad */
+    float practice;                          /* share of tuples from practice, where there is any */
 } tuple_options;
 
 typedef struct tuple_set tuple_set;
@@ -39,14 +40,18 @@ typedef struct {
     int n;
 } tuple_clip;
 
-hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, const tuple_options *options,
-                         pool *threads, hrc_error *err);
+/* practice is borrowed; NULL: none. */
+hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, const lessons *practice,
+                         const tuple_options *options, pool *threads, hrc_error *err);
 void tuples_free(tuple_set *set);
 int tuples_count(const tuple_set *set);       /* number of starts, repeated ones too */
 uint64_t tuples_digest(const tuple_set *set); /* of all frames and options: a resumed run must see the same */
 
-/* cond: state (D), command (D), and if timed the log of when it is due, in H. residual (K, D). weight (K, D),
- * mean 1 per dimension over the set. */
+/* Draws where it is from, too. cond (plan_condition_size), residual: x before it is divided by sigma (K, D),
+ * weight (K, D), of clips mean 1 per dimension over the set. */
+void tuple_draw(const tuple_set *set, rng *r, float *cond, float *residual, float *weight);
+
+/* The same from this start of a clip. */
 void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight);
 
 /* Over a sample of tuples: mean and standard deviation of every condition channel, and the root mean square
@@ -56,6 +61,6 @@ void tuples_measure(const tuple_set *set, uint64_t seed, plan_scales *out);
 /* Kinematics-aware weight of one pose, not yet normalised: w_d = sum over the tracked links of
  * |d p_b / d q_d|^2. Joints from the Jacobian's columns; a root position channel moves all links alike; a
  * channel of the 6D orientation acts through its Gram-Schmidt rotation, by central differences. */
-void kinematic_weight(float *w, int D, const float qpos[HRC_NQ]);
+void kinematic_weight(float w[PLAN_D], const float qpos[HRC_NQ]);
 
 #endif

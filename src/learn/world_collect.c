@@ -35,12 +35,16 @@ void collector_state(collector *c, state_list *l, const char *prefix)
 {
     const size_t n = (size_t)c->n;
     env_state(c->world, l, prefix);
-    replay_state(&c->kept, l, prefix);
-    state_add(l, prefix, "dice", DT_U8, &c->dice, sizeof c->dice);
+    replay_state(&c->kept, env_references(c->world), l, prefix);
+    state_add_dice(l, prefix, "dice", &c->dice);
     state_add(l, prefix, "proprio", DT_F32, c->proprio, n * OBS_PROPRIO);
+    state_bulky(l);
     state_add(l, prefix, "window", DT_F32, c->window, n * OBS_WINDOW);
+    state_bulky(l);
     state_add(l, prefix, "noise", DT_F32, c->noise, n);
+    state_bulky(l);
     state_add(l, prefix, "age", DT_I32, c->age, n);
+    state_bulky(l);
 }
 
 static void begin_world(collector *c, int i, double noise)
@@ -81,7 +85,9 @@ static void keep_after(collector *c, int i, double noise)
     const env_after *after = env_last(c->world, i);
     const sim_world *now = env_world(c->world, i);
     for (int j = 0; j < HRC_JOINTS; j++) k->target[j] = (float)after->target[j];
-    k->clip = after->clip, k->frame = after->frame - 1, k->mirrored = after->mirrored;
+    k->clip = after->clip, k->mirrored = after->mirrored;
+    k->at = (float)after->at, k->pace = (float)after->pace;
+    k->anchored = after->anchored, k->lost = after->lost;
     const bool whole = c->end[i] == END_NONE && memcmp(after->qvel, now->qvel, sizeof after->qvel) == 0;
     k->link = whole ? LINK_WHOLE : end_is_failure(c->end[i]) ? LINK_FAILED : LINK_BROKEN;
     if (c->end[i] == END_NONE)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "learn/blurs.h"
 #include "learn/comm.h"
 #include "learn/gemm_library.h"
 #include "learn/imagine.h"
@@ -35,11 +34,11 @@ typedef struct {
     const references *refs;
     pool *threads;
     nn_ops ops;
-    nn_kept kept;          /* weights of an update's products: first the world model's, then the policy's */
-    int kept_world;        /* how many are the world model's; 0: none are kept */
-    obs_frame **frames[2]; /* (clips) each, as they are and mirrored: of every frame */
-    obs_frame **shown[2];  /* likewise: what the policy is shown of it */
-    blurs blurred;
+    nn_kept kept;   /* weights of an update's products: first the world model's, then the policy's */
+    int kept_world; /* how many are the world model's; 0: none are kept */
+    int length;     /* frames of a rollout and its last window */
+    float (*qpos)[HRC_NQ], (*qvel)[HRC_NV]; /* (batch, length) each: the references of imagined rollouts */
+    obs_frame *frames;                      /* (batch, length) of them */
     sampling starts;
     collector real_world;
     track_model model; /* params: those being trained */
@@ -48,9 +47,9 @@ typedef struct {
     world_fit fit;
     imagine *dream;
     rng dice;
-    int64_t warm;         /* 1: scales are measured, the warm-up is over */
-    bool adopted;         /* the policy is a trained one, with its statistics */
-    double failing_share; /* now */
+    int64_t warm;                   /* 1: scales are measured, the warm-up is over */
+    bool adopted;                   /* the policy is a trained one, with its statistics */
+    double failing_share, hardness; /* now */
 } world_trainer;
 
 static config environment_config(const config *cfg)
@@ -83,25 +82,15 @@ static hrc_status learner_create(learner *l, size_t n, bool averaged, arena *mem
     return HRC_OK;
 }
 
-static hrc_status list_frames(world_trainer *t, hrc_error *err)
+static hrc_status make_frames(world_trainer *t, hrc_error *err)
 {
-    for (int side = 0; side < 2; side++) {
-        t->frames[side] = ARENA_NEW(&t->memory, obs_frame *, t->refs->n);
-        t->shown[side] = ARENA_NEW(&t->memory, obs_frame *, t->refs->n);
-        for (int i = 0; t->frames[side] && t->shown[side] && i < t->refs->n; i++) {
-            const ref_clip *c = &t->refs->clips[i];
-            const bool mirrored = side && c->mirrored;
-            const ref_frame *from = mirrored ? c->mirrored : c->frames;
-            obs_frame *to = t->frames[side][i] = ARENA_NEW(&t->memory, obs_frame, c->n),
-                      *show = t->shown[side][i] = ARENA_NEW(&t->memory, obs_frame, c->n);
-            if (!to || !show) return fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
-            for (int f = 0; f < c->n; f++) {
-                to[f] = (obs_frame){from[f].qpos, from[f].qvel};
-                show[f] = ref_show(c, mirrored, f);
-            }
-        }
-        if (!t->frames[side] || !t->shown[side]) return fail(err, HRC_ENOMEM, "training: out of memory");
-    }
+    t->length = t->cfg.world_horizon + t->cfg.tracker_lead + OBS_FRAMES;
+    const size_t n = (size_t)t->cfg.world_batch * (size_t)t->length;
+    t->frames = ARENA_NEW(&t->memory, obs_frame, n);
+    t->qpos = (float(*)[HRC_NQ])ARENA_NEW(&t->memory, float, n *HRC_NQ);
+    t->qvel = (float(*)[HRC_NV])ARENA_NEW(&t->memory, float, n *HRC_NV);
+    if (!t->frames || !t->qpos || !t->qvel) return fail(err, HRC_ENOMEM, "training: out of memory");
+    for (size_t i = 0; i < n; i++) t->frames[i] = (obs_frame){t->qpos[i], t->qvel[i]};
     return HRC_OK;
 }
 
@@ -136,7 +125,6 @@ static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *er
     TRY(world_fit_create(&t->fit, &t->dynamics, &t->ops, t->threads, c->world_fit_batch, c->world_fit_horizon,
                          err));
     const imagine_options o = dream_options(c);
-    TRY(blurs_create(&t->blurred, o.batch, o.steps + o.lead + OBS_FRAMES, &t->memory, err));
     return imagine_create(&t->dream, &o, &t->model.net, &t->dynamics, &t->ops, t->threads, err);
 }
 
@@ -162,7 +150,7 @@ static hrc_status keep_weights(world_trainer *t, hrc_error *err)
 static hrc_status create_parts(world_trainer *t, uint64_t seed, uint64_t own, hrc_error *err)
 {
     env *e;
-    TRY(list_frames(t, err));
+    TRY(make_frames(t, err));
     TRY(create_networks(t, seed, err));
     TRY(keep_weights(t, err));
     TRY(sampling_create(&t->starts, &t->cfg, t->refs, err));
@@ -280,30 +268,53 @@ static hrc_status fit_once(world_trainer *t, world_fit_result *out, hrc_error *e
     return HRC_OK;
 }
 
+typedef enum { START_ANY, START_FAILING, START_LOST } start_kind;
+
+static start_kind draw_kind(world_trainer *t)
+{
+    const double u = rng_double(&t->dice), lost = t->hardness > 0 ? t->cfg.world_lost_share : 0;
+    return u < lost ? START_LOST : u < lost + t->failing_share ? START_FAILING : START_ANY;
+}
+
+/* Frames of its reference that a step has before it, its own counted. */
+static int frames_left(const world_trainer *t, const replay_step *at)
+{
+    const double left = t->refs->clips[at->clip].n - 1 - (double)at->at;
+    return at->pace > 0 && left / (double)at->pace < t->length ? (int)(left / (double)at->pace) + 1
+                                                               : t->length;
+}
+
 /* A start is where a world lately was, with enough of its clip before it; a share of them where it was soon
- * to fail, but not so soon that nothing could be done about it. */
+ * to fail, but not so soon that nothing could be done about it; and a share where it is lost. */
+static bool suits(const world_trainer *t, int world, int64_t step, start_kind kind)
+{
+    const replay *k = &t->real_world.kept;
+    const replay_step *at = replay_at(k, world, step);
+    if (frames_left(t, at) <= LEAST_LEFT || (kind == START_LOST) != at->lost) return false;
+    return kind != START_FAILING || replay_fails(k, world, step, FAILS_LEAST, FAILS_MOST);
+}
+
 static void draw_start(world_trainer *t, int which, imagine_start *out)
 {
     const replay *k = &t->real_world.kept;
-    const replay_step *at = NULL;
-    const bool failing = rng_double(&t->dice) < t->failing_share;
+    const start_kind kind = draw_kind(t);
     int world = 0;
     int64_t step = k->n - 1;
     for (int tries = 0; tries < 100; tries++) {
         replay_draw(k, &t->dice, 0, t->cfg.world_recent, &world, &step);
-        at = replay_at(k, world, step);
-        if (at->frame + LEAST_LEFT < t->refs->clips[at->clip].n &&
-            (!failing || replay_fails(k, world, step, FAILS_LEAST, FAILS_MOST)))
-            break;
+        if (suits(t, world, step, kind)) break;
     }
-    out->frames = t->frames[at->mirrored][at->clip];
-    out->shown = t->shown[at->mirrored][at->clip], out->shown_first = 0;
-    out->n = t->refs->clips[at->clip].n;
-    out->frame = at->frame;
+    const replay_step *at = replay_at(k, world, step);
+    const size_t first = (size_t)which * (size_t)t->length;
+    out->frames = t->frames + first;
+    out->n = frames_left(t, at);
+    out->frame = 0;
+    out->anchored = at->anchored;
+    for (int i = 0; i < out->n; i++)
+        ref_pose_between(t->qpos[first + (size_t)i], t->qvel[first + (size_t)i], &t->refs->clips[at->clip],
+                         at->mirrored, (double)at->at + i * (double)at->pace, (double)at->pace);
     memcpy(out->s, at->s, sizeof out->s);
     replay_history(k, out->history, world, step);
-    if (!t->refs->clips[at->clip].shown)
-        blurs_show(&t->blurred, which, out, t->cfg.world_blur, t->cfg.world_blur_standing, &t->dice);
 }
 
 static hrc_status improve_once(world_trainer *t, imagine_result *out, double *norm, hrc_error *err)
@@ -418,11 +429,28 @@ static double decayed(double rate, double final_share, double done)
     return rate * (final_share + (1 - final_share) * 0.5 * (1 + cos(3.14159265358979323846 * done)));
 }
 
+/* Hard episodes come in once there is something to be kept up: from a tenth of the run on, more and more
+ * until three quarters of it. */
+static double hardness(const config *c, double done)
+{
+    return c->env_hard_share > 0 ? fmin(1, fmax(0, (done - 0.1) / 0.65)) : 0;
+}
+
+/* The longer the run, the more updates the model is an average of. */
+static double averaging(const world_trainer *t)
+{
+    const double span = t->cfg.world_average_share * (double)t->policy.optimiser.step;
+    return fmax(t->cfg.world_average, span > 1 ? 1 - 1 / span : 0);
+}
+
 static void set_schedule(world_trainer *t, double done)
 {
     const double dwell = done > 1 - t->cfg.world_settle ? 0.5 : 1;
     t->failing_share = dwell * t->cfg.world_failing_share;
     t->starts.share = dwell * t->cfg.sampling_adaptive_share;
+    t->hardness = hardness(&t->cfg, done);
+    env_hardness(t->real_world.world, t->hardness);
+    t->policy.optimiser.options.average = averaging(t);
     env_push_share(t->real_world.world, done < t->cfg.world_ease ? done / t->cfg.world_ease : 1);
     env_light(t->real_world.world,
               done < t->cfg.world_heavy ? t->cfg.world_light * (1 - done / t->cfg.world_heavy) : 0);
@@ -452,12 +480,25 @@ static hrc_status fit_and_improve(world_trainer *t, train_report *r, hrc_error *
     return HRC_OK;
 }
 
+/* A run that goes on from a light checkpoint has everything but what was collected. */
+static void collect_anew(world_trainer *t, train_report *r)
+{
+    collector *c = &t->real_world;
+    const int steps = (t->cfg.world_warmup + c->n - 1) / c->n;
+    const double began = clock_s();
+    collector_reset(c, t->cfg.world_noise);
+    for (int i = 0; i < steps; i++) collector_step(c, &t->model, t->cfg.world_noise);
+    r->samples += (int64_t)steps * c->n;
+    train_phase(r, "collect", clock_s() - began);
+}
+
 static hrc_status world_iterate(void *self, double done, train_report *r, hrc_error *err)
 {
     world_trainer *t = self;
     set_schedule(t, done);
     if (!t->warm) TRY(warm_up(t, r, err));
     use_normals(t); /* a resumed run has them from its checkpoint */
+    if (!t->real_world.kept.n) collect_anew(t, r);
     const double began = clock_s();
     for (int i = 0; i < t->cfg.world_collect; i++)
         collector_step(&t->real_world, &t->model, t->cfg.world_noise);
@@ -490,7 +531,7 @@ static void world_list(void *self, state_list *l)
     state_add(l, "world.", "out_shift", DT_F32, w->out_shift, WO);
     state_add(l, "world.", "out_scale", DT_F32, w->out_scale, WO);
     state_add(l, "world.", "error_scale", DT_F32, w->error_scale, WS);
-    state_add(l, "", "dice", DT_U8, &t->dice, sizeof t->dice);
+    state_add_dice(l, "", "dice", &t->dice);
     state_add(l, "", "warm", DT_I64, &t->warm, 1);
     sampling_state(&t->starts, l, "sampling.");
     collector_state(&t->real_world, l, "real.");

@@ -93,6 +93,7 @@ NN_FN double adam_step(adam *a, const nn_ops *ops, pool *p, real *params, const 
 void adam_state(adam *a, state_list *l, const char *prefix)
 {
     state_add(l, prefix, "moment1", DT_F32, a->m, a->n);
+    state_bulky(l); /* an average of the last ten gradients: soon made anew */
     state_add(l, prefix, "moment2", DT_F32, a->v, a->n);
     state_add(l, prefix, "averaged", DT_F32, a->averaged, a->averaged ? a->n : 0);
     state_add(l, prefix, "step", DT_I64, &a->step, 1);

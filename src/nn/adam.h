@@ -38,7 +38,7 @@ NN_FN double adam_rate(const adam_options *o, int64_t step);
 NN_FN double adam_step(adam *a, const nn_ops *ops, pool *p, real *params, const real *grads);
 
 #ifndef NN_DOUBLE
-/* Both moments, the averaged weights and the steps taken. */
+/* Both moments (of a light state only the second), the averaged weights and the steps taken. */
 void adam_state(adam *a, state_list *l, const char *prefix);
 #endif
 

@@ -61,30 +61,46 @@ void nn_layout_tensors(tensor *out, nn_name *names, const nn_layout *l, const fl
     }
 }
 
-static void take(float *out, const tensor *t)
+static hrc_status find(const tensor **out, const nn_tensor *t, const tensorfile *file, const char *prefix,
+                       hrc_error *err)
+{
+    nn_name name;
+    const int64_t shape[3] = {t->shape[0], t->shape[1], t->shape[2]};
+    snprintf(name.text, sizeof name.text, "%s%s", prefix, t->name);
+    const tensor *found = tensorfile_find(file, name.text);
+    const dtype type = found && found->type == DT_BF16 ? DT_BF16 : DT_F32;
+    return tensorfile_need(file, name.text, type, t->ndim, shape, out, err);
+}
+
+static float value(const tensor *t, int64_t i)
 {
     const uint16_t *halves = t->data;
-    if (t->type == DT_F32)
-        memcpy(out, t->data, (size_t)t->count * sizeof *out);
-    else
-        for (int64_t i = 0; i < t->count; i++) out[i] = nn_from_bf16(halves[i]);
+    const float *floats = t->data;
+    return t->type == DT_F32 ? floats[i] : nn_from_bf16(halves[i]);
+}
+
+hrc_status nn_layout_check(const nn_layout *l, const tensorfile *file, const char *prefix, hrc_error *err)
+{
+    for (int i = 0; i < l->n; i++) {
+        const tensor *found;
+        TRY(find(&found, &l->tensors[i], file, prefix, err));
+        for (int64_t k = 0; k < found->count; k++)
+            if (!isfinite(value(found, k)))
+                return fail(err, HRC_EFORMAT, "%s: %s: number %lld is not finite", file->path, found->name,
+                            (long long)k);
+    }
+    return HRC_OK;
 }
 
 hrc_status nn_layout_load(float *params, const nn_layout *l, const tensorfile *file, const char *prefix,
                           hrc_error *err)
 {
-    for (int pass = 0; pass < 2; pass++) /* first look at all, then take: an error changes nothing */
-        for (int i = 0; i < l->n; i++) {
-            const nn_tensor *t = &l->tensors[i];
-            nn_name name;
-            int64_t shape[3] = {t->shape[0], t->shape[1], t->shape[2]};
-            const tensor *found;
-            snprintf(name.text, sizeof name.text, "%s%s", prefix, t->name);
-            found = tensorfile_find(file, name.text);
-            dtype type = found && found->type == DT_BF16 ? DT_BF16 : DT_F32;
-            TRY(tensorfile_need(file, name.text, type, t->ndim, shape, &found, err));
-            if (pass) take(params + t->offset, found);
-        }
+    TRY(nn_layout_check(l, file, prefix, err)); /* all, before any is taken: an error changes nothing */
+    for (int i = 0; i < l->n; i++) {
+        const tensor *found;
+        TRY(find(&found, &l->tensors[i], file, prefix, err));
+        for (int64_t k = 0; k < found->count; k++) params[l->tensors[i].offset + (size_t)k] = value(found, k);
+    }
     return HRC_OK;
 }
 #endif

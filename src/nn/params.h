@@ -48,7 +48,10 @@ typedef struct {
 void nn_layout_tensors(tensor *out, nn_name *names, const nn_layout *l, const float *params,
                        const char *prefix);
 
-/* From float or bfloat16 tensors. */
+/* Are all there, in their shapes, and finite? Costs no memory. */
+hrc_status nn_layout_check(const nn_layout *l, const tensorfile *file, const char *prefix, hrc_error *err);
+
+/* From float or bfloat16 tensors that pass nn_layout_check. */
 hrc_status nn_layout_load(float *params, const nn_layout *l, const tensorfile *file, const char *prefix,
                           hrc_error *err);
 #endif

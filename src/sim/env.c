@@ -7,6 +7,10 @@
 #include "base/tensorfile.h"
 #include "sim/env_fallen.h"
 
+#define REGAINED 25      /* steps within the bounds after which a robot is no longer lost */
+#define RESTART_LEAST 25 /* frames before a failure */
+#define RESTART_MOST 75
+
 struct env {
     arena memory;
     sim *physics;
@@ -100,6 +104,11 @@ void env_push_share(env *e, double share)
     e->push_share = share;
 }
 
+void env_hardness(env *e, double share)
+{
+    e->options.hardness = share;
+}
+
 void env_light(env *e, double share)
 {
     e->light = share;
@@ -116,19 +125,30 @@ static void clean_observation(const env *e, const env_one *w, const robot_view *
                               float window[OBS_WINDOW])
 {
     double q0[HRC_JOINTS];
+    float qpos[OBS_FRAMES][HRC_NQ], qvel[OBS_FRAMES][HRC_NV];
     obs_frame frames[OBS_FRAMES];
     for (int i = 0; i < HRC_JOINTS; i++) q0[i] = G1_JOINT[i].q0 + w->offset[i];
-    for (int i = 0; i < OBS_FRAMES; i++)
-        frames[i] = ref_show(&e->refs->clips[w->clip], w->mirrored, w->frame + e->options.lead + i);
+    for (int i = 0; i < OBS_FRAMES; i++) {
+        shown_frame(qpos[i], qvel[i], w, e->refs, e->options.lead + i);
+        frames[i] = (obs_frame){qpos[i], qvel[i]};
+    }
     obs_proprio(p, &v->state, q0, w->action);
     obs_window(window, frames, v->state.quat, e->options.rotation);
+}
+
+/* A new plan is counted from where the robot is now. */
+static void renew_anchor(env_one *w)
+{
+    float state[HRC_NQ];
+    for (int i = 0; i < HRC_NQ; i++) state[i] = (float)w->sim.qpos[i];
+    plan_offset_set(&w->anchor, state, w->now.qpos);
 }
 
 static void write_critic(const env *e, const env_one *w, const robot_view *v, float *out)
 {
     float p[OBS_P], window[OBS_WINDOW];
     clean_observation(e, w, v, p, window);
-    obs_critic(out, p, window, &v->state, &v->pose, frame_of(ref_at(e->refs, w, w->frame)));
+    obs_critic(out, p, window, &v->state, &v->pose, frame_of(&w->now));
 }
 
 static void write_observation(const env *e, env_one *w, int i, const env_arrays *out, bool first)
@@ -136,10 +156,10 @@ static void write_observation(const env *e, env_one *w, int i, const env_arrays 
     robot_view v;
     float p[OBS_P], window[OBS_WINDOW];
     robot_look(&v, w->sim.qpos, w->sim.qvel);
+    if (w->anchored && w->steps % PLAN_EVERY == 0) renew_anchor(w);
     clean_observation(e, w, &v, p, window);
     if (out->critic)
-        obs_critic(out->critic + (size_t)i * OBS_CRITIC, p, window, &v.state, &v.pose,
-                   frame_of(ref_at(e->refs, w, w->frame)));
+        obs_critic(out->critic + (size_t)i * OBS_CRITIC, p, window, &v.state, &v.pose, frame_of(&w->now));
     perturb_proprio(w, &e->options, p);
     perturb_window(w, &e->options, window);
     if (first)
@@ -163,17 +183,38 @@ static void begin(const env *e, env_one *w)
 {
     int which, frame;
     e->starts.draw(e->starts.ctx, &w->dice, &which, &frame);
-    start_episode(w, e->physics, e->refs, &e->options, which, frame);
+    start_episode(w, e->physics, e->refs, &e->options, draw_place(w, e->refs, &e->options, which, frame));
 }
 
-/* After an episode that ended so. */
+/* On the same motion, some time before it failed. */
+static void begin_before_failure(const env *e, env_one *w)
+{
+    const double back = RESTART_LEAST + (RESTART_MOST - RESTART_LEAST) * rng_double(&w->dice);
+    const env_place place = {w->clip, floor(fmax(0, w->lost_at - back * w->pace)), w->pace, w->mirrored};
+    start_episode(w, e->physics, e->refs, &e->options, place);
+}
+
+/* After a failure: leave the robot as it lies, or have it try again. False: none of it. */
+static bool go_on_from_failure(env *e, env_one *w, int worker)
+{
+    const env_options *o = &e->options;
+    double u = rng_double(&w->dice);
+    if (u < o->fallen_share) return start_fallen(w, e->physics, e->refs, o, &e->fallen, worker);
+    u -= o->fallen_share;
+    if (u < o->lying_share * o->hardness) {
+        int which, frame;
+        e->starts.draw(e->starts.ctx, &w->dice, &which, &frame);
+        return start_lying(w, e->physics, e->refs, o, which, frame, worker);
+    }
+    u -= o->lying_share * o->hardness;
+    if (u >= o->restart_share || w->pace == 0) return false;
+    begin_before_failure(e, w);
+    return true;
+}
+
 static void begin_again(env *e, env_one *w, end_kind end, int worker)
 {
-    const double share = end_is_failure(end) ? e->options.fallen_share : 0;
-    if (share > 0 && rng_double(&w->dice) < share &&
-        start_fallen(w, e->physics, e->refs, &e->options, &e->fallen, worker))
-        return;
-    begin(e, w);
+    if (!end_is_failure(end) || !go_on_from_failure(e, w, worker)) begin(e, w);
 }
 
 static void reset_world(void *ctx, int i, int worker)
@@ -181,7 +222,7 @@ static void reset_world(void *ctx, int i, int worker)
     (void)worker;
     const job *j = ctx;
     env_one *w = &j->e->worlds[i];
-    w->ended.end = END_NONE;
+    w->ended.end = w->piece.end = END_NONE;
     begin(j->e, w);
     write_observation(j->e, w, i, j->out, true);
 }
@@ -194,28 +235,48 @@ static void remember(env_one *w, const double target[HRC_JOINTS])
     memcpy(t->target, target, sizeof t->target);
 }
 
+/* What the bounds say; of hard episodes also whether the robot is lost. */
+static end_kind bounds(const env *e, env_one *w, const robot_view *v)
+{
+    const end_kind end = end_check(&e->rules, v, &w->now);
+    if (end == END_NONE) {
+        w->within++;
+        if (w->lost && w->within >= REGAINED) w->lost = false, w->first = (int)w->at;
+        return END_NONE;
+    }
+    w->within = 0;
+    if (!w->lost) w->lost_at = w->at;
+    if (!w->hard) return end;
+    if (!w->lost) w->piece = (env_episode){w->clip, w->first, (int)w->at, w->steps, w->score / w->steps, end};
+    w->lost = true;
+    return rng_double(&w->dice) < e->options.give_up ? end : END_NONE;
+}
+
 static end_kind judge(const env *e, env_one *w, const robot_view *v)
 {
     if (w->sim.diverged) return END_DIVERGED;
-    end_kind end = end_check(&e->rules, v, ref_at(e->refs, w, w->frame));
+    const end_kind end = bounds(e, w, v);
     if (end != END_NONE) return end;
-    if (w->frame >= e->refs->clips[w->clip].n - 1) return END_CLIP;
+    if (w->at >= e->refs->clips[w->clip].n - 1) return END_CLIP;
     return w->steps >= e->options.longest ? END_EPISODE : END_NONE;
 }
 
 static void act(const env *e, env_one *w, const float *action, int worker)
 {
-    const obs_frame seen = ref_show(&e->refs->clips[w->clip], w->mirrored,
-                                    w->frame + e->options.lead + action_frame(e->options.basis));
-    action_target(w->after.target, e->options.basis, action, seen.qpos + 7, w->offset);
+    float qpos[HRC_NQ], qvel[HRC_NV];
+    shown_frame(qpos, qvel, w, e->refs, e->options.lead + action_frame(e->options.basis));
+    action_target(w->after.target, e->options.basis, action, qpos + 7, w->offset);
     remember(w, w->after.target);
     w->sim.params.light = e->light;
     sim_step_one(e->physics, &w->sim, w->after.target, worker);
-    w->frame++;
-    w->steps++;
+    w->after.clip = w->clip, w->after.mirrored = w->mirrored;
+    w->after.at = w->at, w->after.pace = w->pace;
+    w->after.anchored = w->anchored, w->after.lost = w->lost;
     memcpy(w->after.qpos, w->sim.qpos, sizeof w->after.qpos);
     memcpy(w->after.qvel, w->sim.qvel, sizeof w->after.qvel);
-    w->after.clip = w->clip, w->after.frame = w->frame, w->after.mirrored = w->mirrored;
+    w->at += w->pace;
+    w->steps++;
+    ref_between(&w->now, &e->refs->clips[w->clip], w->mirrored, w->at, w->pace);
 }
 
 static void step_world(void *ctx, int i, int worker)
@@ -228,8 +289,7 @@ static void step_world(void *ctx, int i, int worker)
     robot_view v;
     act(e, w, action, worker);
     robot_look(&v, w->sim.qpos, w->sim.qvel);
-    double reward = reward_terms(w->terms, &e->weights, &v, ref_at(e->refs, w, w->frame), action, w->action,
-                                 w->sim.contact);
+    double reward = reward_terms(w->terms, &e->weights, &v, &w->now, action, w->action, w->sim.contact);
     if (w->sim.diverged) { /* the action itself may be what is not finite */
         memset(w->terms, 0, sizeof w->terms);
         memset(w->action, 0, sizeof w->action);
@@ -238,8 +298,10 @@ static void step_world(void *ctx, int i, int worker)
         memcpy(w->action, action, sizeof w->action);
     }
     w->score += reward_score(&e->weights, w->terms);
+    w->piece.end = END_NONE;
     end_kind end = judge(e, w, &v);
-    w->ended = (env_episode){w->clip, w->first, w->frame, w->steps, w->score / w->steps, end};
+    w->ended = (env_episode){w->clip, w->first, (int)w->at, w->steps, w->score / w->steps, end};
+    if (end != END_NONE && !(w->hard && w->lost)) w->piece = w->ended;
     if (out->reward) out->reward[i] = (float)(reward * e->period);
     if (out->end) out->end[i] = (uint8_t)end;
     for (int k = 0; out->terms && k < REWARD_TERMS; k++)
@@ -268,16 +330,17 @@ static void collect(env *e, const env_arrays *out)
 {
     for (int i = 0; i < e->n; i++) {
         env_one *w = &e->worlds[i];
-        const env_episode *done = &w->ended;
+        const env_episode *done = &w->ended, *piece = &w->piece;
         e->counts.steps++;
         for (int k = 0; k < REWARD_TERMS; k++) e->counts.terms[k] += w->terms[k];
         e->counts.score += reward_score(&e->weights, w->terms);
+        e->counts.lost += w->after.lost;
+        if (piece->end != END_NONE && e->starts.ended) e->starts.ended(e->starts.ctx, piece);
         if (done->end == END_NONE) continue;
         e->counts.episodes++;
         e->counts.ends[done->end]++;
         e->clip_episodes[done->clip]++;
         e->clip_failures[done->clip] += end_is_failure(done->end);
-        if (e->starts.ended) e->starts.ended(e->starts.ctx, done);
         if (done->end == END_DIVERGED) {
             keep_trail(e, w);
             begin(e, w);
@@ -307,10 +370,17 @@ const sim_world *env_world(const env *e, int world)
     return &e->worlds[world].sim;
 }
 
+const references *env_references(const env *e)
+{
+    return e->refs;
+}
+
 void env_state(env *e, state_list *l, const char *prefix)
 {
     const size_t clips = (size_t)e->refs->n;
     state_add(l, prefix, "worlds", DT_U8, e->worlds, sizeof *e->worlds * (size_t)e->n);
+    state_examine(l, env_check_worlds, e->refs);
+    state_bulky(l);
     state_add(l, prefix, "counts", DT_U8, &e->counts, sizeof e->counts);
     state_add_growing(l, prefix, "clip_episodes", DT_I64, e->clip_episodes, clips);
     state_add_growing(l, prefix, "clip_failures", DT_I64, e->clip_failures, clips);

@@ -17,7 +17,8 @@
 
 typedef struct env env;
 
-/* How an episode went; given to `ended` in the order of worlds. */
+/* How an episode went; given to `ended` in the order of worlds. Of hard episodes `ended` is told each piece
+ * within the bounds, as an episode that ends where it leaves them. */
 typedef struct {
     int clip, first, last; /* frames: where it began and ended */
     int steps;
@@ -49,10 +50,14 @@ hrc_status env_create(env **out, const config *cfg, const references *refs, int 
                       const env_starts *starts, pool *threads, hrc_error *err);
 void env_free(env *e); /* NULL is fine */
 int env_worlds(const env *e);
+const references *env_references(const env *e);
 double env_mujoco_s(const env *e); /* seconds that all threads have spent inside mj_step */
 
 /* Pushes of `share` of the configured strength from now on, 0 .. 1: for a gentle beginning. */
 void env_push_share(env *e, double share);
+
+/* Hard episodes are `share` as frequent, and their pushes as strong, as configured from now on, 0 .. 1. */
+void env_hardness(env *e, double share);
 
 /* Robots on the ground lack this share of their weight from now on, 0 .. 1 (sim_params.light). */
 void env_light(env *e, double share);
@@ -64,8 +69,11 @@ void env_step(env *e, const float *actions, const env_arrays *out); /* actions (
  * and for rollouts. */
 typedef struct {
     double qpos[HRC_NQ], qvel[HRC_NV], target[HRC_JOINTS];
-    int clip, frame; /* the frame it was compared with */
+    int clip;
     bool mirrored;
+    double at, pace; /* the reference's time when the step began, in frames, and how many of them it went */
+    bool anchored;   /* it was shown by way of plan/offset.h */
+    bool lost;       /* when the step began the robot of a hard episode was beyond the bounds */
 } env_after;
 
 const env_after *env_last(const env *e, int world);
@@ -82,6 +90,7 @@ typedef struct {
     int64_t ends[END_KINDS];
     double terms[REWARD_TERMS]; /* sums over steps, weighted, before dt */
     double score;               /* sum over steps */
+    int64_t lost;               /* steps that began beyond the bounds, of hard episodes */
 } env_counts;
 
 env_counts env_count(const env *e);                                                 /* since the last clear */

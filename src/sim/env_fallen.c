@@ -65,20 +65,38 @@ static const fallen_moment *likest(const fallen_index *x, const posture *p, rng 
     return best;
 }
 
+/* The new episode's reference is where the robot is. */
+static void stay_there(env_one *w, const sim *s, const env_options *o)
+{
+    double qpos[HRC_NQ], qvel[HRC_NV];
+    memcpy(qpos, w->sim.qpos, sizeof qpos);
+    memcpy(qvel, w->sim.qvel, sizeof qvel);
+    posture_bring(qpos, qvel, w->now.qpos);
+    place_robot(w, s, o, qpos, qvel);
+}
+
 bool start_fallen(env_one *w, sim *s, const references *refs, const env_options *o, const fallen_index *x,
                   int worker)
 {
     float seen[HRC_NQ];
-    double qpos[HRC_NQ], qvel[HRC_NV];
     if (!x->n || !lie_still(w, s, worker)) return false;
     for (int i = 0; i < HRC_NQ; i++) seen[i] = (float)w->sim.qpos[i];
     const posture now = posture_of(seen);
     if (!posture_down(&now)) return false;
     const fallen_moment *m = likest(x, &now, &w->dice);
-    begin_episode(w, m->clip, m->frame, m->mirrored);
-    memcpy(qpos, w->sim.qpos, sizeof qpos);
-    memcpy(qvel, w->sim.qvel, sizeof qvel);
-    posture_bring(qpos, qvel, ref_at(refs, w, m->frame)->qpos);
-    place_robot(w, s, o, qpos, qvel);
+    begin_episode(w, refs, o, (env_place){m->clip, m->frame, 1, m->mirrored});
+    stay_there(w, s, o);
+    return true;
+}
+
+bool start_lying(env_one *w, sim *s, const references *refs, const env_options *o, int which, int frame,
+                 int worker)
+{
+    if (w->sim.diverged || (rng_u32(&w->dice) >> 31 && !lie_still(w, s, worker))) return false;
+    env_place place = draw_place(w, refs, o, which, frame);
+    if (refs->clips[which].frames[frame].qpos[2] > POSTURE_STAND_M && rng_u32(&w->dice) >> 31) place.pace = 0;
+    begin_episode(w, refs, o, place);
+    w->hard = w->lost = true;
+    stay_there(w, s, o);
     return true;
 }

@@ -27,4 +27,9 @@ hrc_status fallen_index_build(fallen_index *x, const references *refs, arena *me
 bool start_fallen(env_one *w, sim *s, const references *refs, const env_options *o, const fallen_index *x,
                   int worker);
 
+/* A hard episode that begins with the robot as it lies, or in the middle of its fall; the reference is at
+ * this frame, where it moves on or, if it stands, may stay. False when the robot's state is of no use. */
+bool start_lying(env_one *w, sim *s, const references *refs, const env_options *o, int which, int frame,
+                 int worker);
+
 #endif

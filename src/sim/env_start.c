@@ -3,12 +3,15 @@
 #include <string.h>
 
 #include "base/rot.h"
+#include "plan/densify.h"
 #include "robot/capsules.h"
 #include "sim/env_world.h"
 
 /* Half ranges of the starting state (position, rotation, joints) and of start and push velocities. */
 static const double START_POS[3] = {0.05, 0.05, 0.01}, START_ROT[3] = {0.1, 0.1, 0.2}, START_JOINT = 0.1;
 static const double PUSH_LIN[3] = {0.5, 0.5, 0.2}, PUSH_ANG[3] = {0.52, 0.52, 0.78};
+
+#define HARD_WAIT 2 /* times as long between the pushes of hard episodes: there has to be time to get up */
 
 /* Sensor noise at factor 1. */
 static const float NOISE_GRAVITY = 0.05f, NOISE_GYRO = 0.2f, NOISE_Q = 0.01f, NOISE_QD = 0.5f;
@@ -32,6 +35,15 @@ env_options env_options_of(const config *c, double period)
                          .perturb_rotation = c->env_perturb_rotation,
                          .sensor_noise = c->env_sensor_noise,
                          .fallen_share = c->env_fallen_share,
+                         .lying_share = c->env_lying_share,
+                         .restart_share = c->env_restart_share,
+                         .anchored = c->env_anchored,
+                         .paced = c->env_paced,
+                         .pace = c->env_pace,
+                         .hard_share = c->env_hard_share,
+                         .hard_push = c->env_hard_push,
+                         .give_up = c->env_give_up,
+                         .hardness = 1,
                          .lead = c->tracker_lead,
                          .longest = (int)fmax(1, c->env_episode_s / period + 0.5),
                          .rotation = obs_rotation_mode(c->tracker_rotation),
@@ -94,21 +106,44 @@ static void randomise(env_one *w, const env_options *o)
     for (int i = 0; i < HRC_JOINTS; i++) w->offset[i] = within(r, o->q0_offset);
 }
 
-static double push_wait(rng *r, const env_options *o)
+static double push_wait(rng *r, const env_options *o, bool hard)
 {
-    return o->push_min_s + (o->push_max_s - o->push_min_s) * rng_double(r);
+    const double wait = o->push_min_s + (o->push_max_s - o->push_min_s) * rng_double(r);
+    return hard ? HARD_WAIT * wait : wait;
 }
 
-void begin_episode(env_one *w, int which, int frame, bool mirrored)
+/* Log-uniform between the slowest and the fastest that the motion allows. */
+static double draw_pace(rng *r, const ref_clip *c, const env_options *o)
 {
-    w->clip = which;
-    w->mirrored = mirrored;
-    w->first = w->frame = frame;
+    if (c->leaps || !(rng_double(r) < o->paced)) return 1;
+    const double slow = -log(o->pace), fast = log(fmin(o->pace, c->fastest));
+    return exp(slow + (fast - slow) * rng_double(r));
+}
+
+env_place draw_place(env_one *w, const references *refs, const env_options *o, int which, int frame)
+{
+    const ref_clip *c = &refs->clips[which];
+    env_place p = {.clip = which, .at = frame, .mirrored = c->mirrored && rng_u32(&w->dice) >> 31};
+    p.pace = o->paced > 0 ? draw_pace(&w->dice, c, o) : 1;
+    return p;
+}
+
+void begin_episode(env_one *w, const references *refs, const env_options *o, env_place place)
+{
+    w->clip = place.clip;
+    w->mirrored = place.mirrored;
+    w->first = (int)place.at;
+    w->at = place.at, w->pace = place.pace;
+    w->anchored = o->anchored > 0 && rng_double(&w->dice) < o->anchored;
+    w->hard = o->hard_share > 0 && rng_double(&w->dice) < o->hard_share * o->hardness;
+    w->lost = false;
+    w->within = 0;
     w->steps = 0;
     w->score = 0;
     w->trail_n = 0;
     memset(w->action, 0, sizeof w->action);
     memset(w->offset, 0, sizeof w->offset);
+    ref_between(&w->now, &refs->clips[w->clip], w->mirrored, w->at, w->pace);
 }
 
 void place_robot(env_one *w, const sim *s, const env_options *o, const double *qpos, const double *qvel)
@@ -116,19 +151,34 @@ void place_robot(env_one *w, const sim *s, const env_options *o, const double *q
     w->sim.want_contact = true;
     sim_reset(s, &w->sim, qpos, qvel);
     if (o->randomise) randomise(w, o);
-    w->next_push_s = push_wait(&w->dice, o);
+    w->next_push_s = push_wait(&w->dice, o, w->hard);
 }
 
-void start_episode(env_one *w, const sim *s, const references *refs, const env_options *o, int which,
-                   int frame)
+void start_episode(env_one *w, const sim *s, const references *refs, const env_options *o, env_place place)
 {
     double qpos[HRC_NQ], qvel[HRC_NV], shift[2][3];
-    begin_episode(w, which, frame, refs->clips[which].mirrored && rng_u32(&w->dice) >> 31);
-    const ref_frame *f = ref_at(refs, w, frame);
-    noisy_state(qpos, shift, f, &w->dice, o->start_noise);
-    for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)f->qvel[i];
+    begin_episode(w, refs, o, place);
+    noisy_state(qpos, shift, &w->now, &w->dice, o->start_noise);
+    for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)w->now.qvel[i];
     place_robot(w, s, o, qpos, qvel);
     if (o->start_noise > 0) sim_push(&w->sim, shift[0], shift[1]);
+}
+
+void shown_frame(float qpos[HRC_NQ], float qvel[HRC_NV], const env_one *w, const references *refs, int ahead)
+{
+    ref_pose_between(qpos, qvel, &refs->clips[w->clip], w->mirrored, w->at + ahead * w->pace, w->pace);
+    if (w->anchored)
+        plan_offset_frame(qpos, qvel, &w->anchor, qpos, qvel,
+                          (float)(w->steps % PLAN_EVERY + ahead) / PLAN_FPS);
+}
+
+/* Any direction over the floor; small ones are the rule. */
+static void hard_push(double lin[3], double ang[3], rng *r, const env_options *o)
+{
+    const double u = rng_double(r), speed = o->hard_push * o->hardness * u * u,
+                 heading = within(r, 3.14159265358979323846);
+    lin[0] = speed * cos(heading), lin[1] = speed * sin(heading), lin[2] = within(r, 0.2 * speed);
+    within3(ang, r, PUSH_ANG, speed);
 }
 
 void maybe_push(env_one *w, const env_options *o, double share, double period)
@@ -137,10 +187,14 @@ void maybe_push(env_one *w, const env_options *o, double share, double period)
     w->next_push_s -= period;
     if (w->next_push_s > 0) return;
     double lin[3], ang[3];
-    within3(lin, &w->dice, PUSH_LIN, share * o->push_scale);
-    within3(ang, &w->dice, PUSH_ANG, share * o->push_scale);
+    if (w->hard) {
+        hard_push(lin, ang, &w->dice, o);
+    } else {
+        within3(lin, &w->dice, PUSH_LIN, share * o->push_scale);
+        within3(ang, &w->dice, PUSH_ANG, share * o->push_scale);
+    }
     sim_push(&w->sim, lin, ang);
-    w->next_push_s = push_wait(&w->dice, o);
+    w->next_push_s = push_wait(&w->dice, o, w->hard);
 }
 
 static float noise(rng *r, double half)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rot.h"
 #include "motion/edit.h"
 #include "robot/fk.h"
 #include "robot/posture.h"
@@ -50,6 +51,32 @@ static hrc_status fill_mirrored(ref_frame *out, const clip *c, hrc_error *err)
     return status;
 }
 
+/* ---- Which paces a motion allows ---- */
+
+#define LEAP_M 0.2    /* all tracked links over this ... */
+#define LEAP_FRAMES 8 /* ... for so long: nothing carries the robot. A runner's flight is shorter. */
+
+static bool flies(const ref_frame *f)
+{
+    for (int b = 0; b < G1_TRACKED; b++)
+        if (f->pos[b][2] < (float)LEAP_M) return false;
+    return true;
+}
+
+static void find_paces(ref_clip *c)
+{
+    int flight = 0;
+    c->fastest = INFINITY;
+    for (int i = 0; i < c->n; i++) {
+        flight = flies(&c->frames[i]) ? flight + 1 : 0;
+        c->leaps |= flight >= LEAP_FRAMES;
+        for (int j = 0; j < HRC_JOINTS; j++)
+            c->fastest =
+                fmin(c->fastest, G1_JOINT[j].velocity / fmax(fabs((double)c->frames[i].qvel[6 + j]), 1e-3));
+    }
+    c->fastest = c->leaps ? 1 : fmax(1, c->fastest);
+}
+
 typedef struct {
     references *r;
     const clip *clips;
@@ -65,6 +92,7 @@ static void build_clip(void *ctx, int item, int worker)
     b->status[item] = fill_clip(out->frames, &b->clips[item], &b->errors[item]);
     if (b->status[item] == HRC_OK && out->mirrored)
         b->status[item] = fill_mirrored(out->mirrored, &b->clips[item], &b->errors[item]);
+    if (b->status[item] == HRC_OK) find_paces(out);
 }
 
 static hrc_status make_room(references *r, const clip *clips, bool mirror, hrc_error *err)
@@ -102,50 +130,58 @@ hrc_status references_build(references *r, const clip *clips, int n, bool mirror
     return status;
 }
 
-static hrc_status fill_shown(ref_shown *out, const clip *c, bool still, hrc_error *err)
+/* ---- Between frames ---- */
+
+typedef struct {
+    const ref_frame *a, *b;
+    float part; /* of the way from a to b */
+} ref_moment;
+
+static ref_moment moment_at(const ref_clip *c, bool mirrored, double at)
 {
-    float *qvel = malloc(sizeof(float) * HRC_NV * (size_t)c->n);
-    if (!qvel) return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", c->name, c->n);
-    clip_velocities(qvel, c);
-    for (int i = 0; i < c->n; i++) {
-        memcpy(out[i].qpos, clip_frame(c, i), sizeof out[i].qpos);
-        if (still)
-            memset(out[i].qvel, 0, sizeof out[i].qvel);
-        else
-            memcpy(out[i].qvel, qvel + (size_t)i * HRC_NV, sizeof out[i].qvel);
-    }
-    free(qvel);
-    return HRC_OK;
+    const ref_frame *frames = mirrored ? c->mirrored : c->frames;
+    const int last = c->n - 1, i = at < last ? (int)at : last;
+    return (ref_moment){&frames[i], &frames[i < last ? i + 1 : last], i < last ? (float)(at - i) : 0};
 }
 
-hrc_status references_show(references *r, int which, const clip *shown, bool still, hrc_error *err)
+static void mix(float *out, const float *a, const float *b, int n, float part, float scale)
 {
-    ref_clip *c = &r->clips[which];
-    clip copy;
-    if (shown->n != c->n)
-        return fail(err, HRC_EINVAL, "%s: %d frames to show, expected %d", c->name, shown->n, c->n);
-    c->shown = ARENA_NEW(&r->memory, ref_shown, c->n);
-    if (c->mirrored) c->shown_mirrored = ARENA_NEW(&r->memory, ref_shown, c->n);
-    if (!c->shown || (c->mirrored && !c->shown_mirrored))
-        return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", c->name, c->n);
-    TRY(fill_shown(c->shown, shown, still, err));
-    if (!c->mirrored) return HRC_OK;
-    TRY(clip_cut(&copy, shown, 0, shown->n - 1, err));
-    clip_mirror(&copy);
-    const hrc_status status = fill_shown(c->shown_mirrored, &copy, still, err);
-    clip_free(&copy);
-    return status;
+    for (int i = 0; i < n; i++) out[i] = scale * (a[i] + part * (b[i] - a[i]));
 }
 
-obs_frame ref_show(const ref_clip *c, bool mirrored, int frame)
+/* Neighbours are 20 ms apart: the straight way between two quaternions is as good as the round one. */
+static void mix_quat(float out[4], const float a[4], const float b[4], float part)
 {
-    const int i = frame < c->n ? frame : c->n - 1;
-    if (c->shown) {
-        const ref_shown *s = &(mirrored ? c->shown_mirrored : c->shown)[i];
-        return (obs_frame){s->qpos, s->qvel};
-    }
-    const ref_frame *f = &(mirrored ? c->mirrored : c->frames)[i];
-    return (obs_frame){f->qpos, f->qvel};
+    float other[4], dot = 0;
+    for (int k = 0; k < 4; k++) dot += a[k] * b[k];
+    for (int k = 0; k < 4; k++) other[k] = dot < 0 ? -b[k] : b[k];
+    mix(out, a, other, 4, part, 1);
+    quat_normalizef(out);
+}
+
+static void mix_pose(float qpos[HRC_NQ], float qvel[HRC_NV], ref_moment m, float pace)
+{
+    mix(qpos, m.a->qpos, m.b->qpos, HRC_NQ, m.part, 1);
+    if (m.part > 0) mix_quat(qpos + 3, m.a->qpos + 3, m.b->qpos + 3, m.part);
+    mix(qvel, m.a->qvel, m.b->qvel, HRC_NV, m.part, pace);
+}
+
+void ref_pose_between(float qpos[HRC_NQ], float qvel[HRC_NV], const ref_clip *c, bool mirrored, double at,
+                      double pace)
+{
+    mix_pose(qpos, qvel, moment_at(c, mirrored, at), (float)pace);
+}
+
+void ref_between(ref_frame *out, const ref_clip *c, bool mirrored, double at, double pace)
+{
+    const ref_moment m = moment_at(c, mirrored, at);
+    mix_pose(out->qpos, out->qvel, m, (float)pace);
+    mix(out->pos[0], m.a->pos[0], m.b->pos[0], 3 * G1_TRACKED, m.part, 1);
+    mix(out->lin[0], m.a->lin[0], m.b->lin[0], 3 * G1_TRACKED, m.part, (float)pace);
+    mix(out->ang[0], m.a->ang[0], m.b->ang[0], 3 * G1_TRACKED, m.part, (float)pace);
+    memcpy(out->quat, m.a->quat, sizeof out->quat);
+    for (int b = 0; m.part > 0 && b < G1_TRACKED; b++)
+        mix_quat(out->quat[b], m.a->quat[b], m.b->quat[b], m.part);
 }
 
 void references_free(references *r)

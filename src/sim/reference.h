@@ -18,16 +18,12 @@ typedef struct {
 } ref_frame;
 
 typedef struct {
-    float qpos[HRC_NQ], qvel[HRC_NV];
-} ref_shown;
-
-typedef struct {
     const char *name; /* the clip's; owned here */
     int n;
     ref_frame *frames;   /* (n) */
     ref_frame *mirrored; /* (n), or NULL */
-    /* What a policy is shown instead, (n) each, or NULL: the frames themselves. */
-    ref_shown *shown, *shown_mirrored;
+    double fastest;      /* pace at which a joint reaches its speed limit; 1 when somebody leaps */
+    bool leaps;          /* gravity has a pace of its own: neither faster nor slower */
 } ref_clip;
 
 typedef struct {
@@ -39,13 +35,14 @@ typedef struct {
 /* Clips need at least two frames and 50 Hz. */
 hrc_status references_build(references *r, const clip *clips, int n, bool mirror, pool *threads,
                             hrc_error *err);
-/* A policy that follows clip `which` is shown this motion of as many frames instead; still: as if it had no
- * velocities. */
-hrc_status references_show(references *r, int which, const clip *shown, bool still, hrc_error *err);
 void references_free(references *r);
 
-/* What a policy is shown of a frame; after the last one, the last. */
-obs_frame ref_show(const ref_clip *c, bool mirrored, int frame);
+/* The motion at a moment between frames (at, in frames; after the last one, the last), done `pace` times as
+ * fast as it was recorded; pace 0: it stands still there. All of a frame, or its pose and velocities alone.
+ */
+void ref_between(ref_frame *out, const ref_clip *c, bool mirrored, double at, double pace);
+void ref_pose_between(float qpos[HRC_NQ], float qvel[HRC_NV], const ref_clip *c, bool mirrored, double at,
+                      double pace);
 
 /* Frames from `frame` until the robot stands, if that is within so many; -1 else. */
 int ref_stands_in(const ref_clip *c, int frame, int within);

@@ -1,0 +1,37 @@
+#include "cli/presets.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PRESET(name) extern const char preset_##name[], preset_##name##_end[];
+PRESET(general)
+PRESET(clip)
+PRESET(quick)
+PRESET(paper)
+#undef PRESET
+
+static const struct {
+    const char *name, *text, *end;
+} PRESETS[] = {{"general", preset_general, preset_general_end},
+               {"clip", preset_clip, preset_clip_end},
+               {"quick", preset_quick, preset_quick_end},
+               {"paper", preset_paper, preset_paper_end}};
+
+hrc_status preset_apply(config *c, const char *name, hrc_error *err)
+{
+    for (int i = 0; i < COUNT(PRESETS); i++)
+        if (!strcmp(PRESETS[i].name, name)) {
+            const file_view text = {PRESETS[i].text, (size_t)(PRESETS[i].end - PRESETS[i].text)};
+            return config_parse(c, PRESETS[i].name, text, err);
+        }
+    return fail(err, HRC_EINVAL, "--preset is %.40s, expected general, clip, quick or paper", name);
+}
+
+int presets_print(void)
+{
+    for (int i = 0; i < COUNT(PRESETS); i++) {
+        printf("%s### %s\n", i ? "\n" : "", PRESETS[i].name);
+        fwrite(PRESETS[i].text, 1, (size_t)(PRESETS[i].end - PRESETS[i].text), stdout);
+    }
+    return EXIT_DONE;
+}

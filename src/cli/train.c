@@ -1,0 +1,294 @@
+/* heracles train: the whole road from motions to models, stage by stage. Every stage is a command of its own,
+ * run with --resume, so that the same line goes on wherever it was stopped; train.json in the folder says
+ * which are done, and with which settings. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/presets.h"
+#include "learn/comm.h"
+
+#define PATH 1200
+
+typedef struct {
+    const args *a;
+    const char *folder;
+    char tracker[PATH], report[PATH], record[PATH];
+    json_t *state; /* train.json */
+} road;
+
+typedef struct {
+    const char *name, *value; /* of a stage's command line; a flag has the value "1" */
+} setting;
+
+/* The tracker, a first planner, rounds of practice and another planner, the report. */
+typedef enum { STAGE_TRACKER, STAGE_PRACTICE, STAGE_PLANNER, STAGE_REPORT } stage_kind;
+
+typedef struct {
+    stage_kind kind;
+    int round;
+} stage;
+
+static bool leads(void)
+{
+    return comm_rank() == 0;
+}
+
+/* ---- A command as a stage ---- */
+
+static int run_command(const road *r, const command *cmd, const setting *given, bool motions)
+{
+    int noptions = 0;
+    while (cmd->options[noptions].name) noptions++;
+    args sub = *r->a;
+    sub.cmd = cmd;
+    sub.json = false;
+    if (!motions) sub.n = 0;
+    sub.values = calloc((size_t)noptions + 1, sizeof *sub.values);
+    if (!sub.values) abort();
+    for (const setting *s = given; s->name; s++)
+        for (int i = 0; i < noptions; i++)
+            if (!strcmp(cmd->options[i].name, s->name)) sub.values[i] = s->value;
+    const int code = cmd->run(&sub);
+    free(sub.values);
+    return code;
+}
+
+static void path_of(char out[PATH], const road *r, const char *what, int round)
+{
+    snprintf(out, PATH, "%s/%s-%d.safetensors", r->folder, what, round);
+}
+
+/* The last planner has no number. */
+static void planner_path(char out[PATH], const road *r, int round)
+{
+    if (round == r->a->cfg.train_rounds)
+        snprintf(out, PATH, "%s/planner.safetensors", r->folder);
+    else
+        path_of(out, r, "planner", round);
+}
+
+static int train_tracker(const road *r)
+{
+    const setting given[] = {{"corpus", arg(r->a, "corpus")}, {"out", r->tracker}, {"resume", "1"}, {0}};
+    return run_command(r, &CMD_TRAIN_TRACKER, given, true);
+}
+
+/* With the planner of the round before; in the first one recorded ways up lead. */
+static int practise(const road *r, int round)
+{
+    char planner[PATH], out[PATH], situations[16];
+    planner_path(planner, r, round - 1);
+    path_of(out, r, "practice", round);
+    snprintf(situations, sizeof situations, "%d", r->a->cfg.train_situations);
+    const setting given[] = {{"corpus", arg(r->a, "corpus")},
+                             {"tracker", r->tracker},
+                             {"planner", planner},
+                             {"situations", situations},
+                             {"guided", round == 1 ? "1" : NULL},
+                             {"out", out},
+                             {"resume", "1"},
+                             {0}};
+    road other = *r;
+    args a = *r->a;
+    a.seed += (uint64_t)round; /* other situations */
+    other.a = &a;
+    return run_command(&other, &CMD_PRACTICE, given, !arg(r->a, "corpus"));
+}
+
+/* On the lessons of all rounds so far. */
+static int train_planner(const road *r, int round)
+{
+    char out[PATH], practice[PATH];
+    text lessons = {0};
+    planner_path(out, r, round);
+    for (int i = 1; i <= round; i++) {
+        path_of(practice, r, "practice", i);
+        text_add(&lessons, "%s%s", i > 1 ? "," : "", practice);
+    }
+    if (round && !text_ok(&lessons)) abort();
+    const setting given[] = {{"corpus", arg(r->a, "corpus")},
+                             {"practice", round ? lessons.data : NULL},
+                             {"out", out},
+                             {"resume", "1"},
+                             {0}};
+    const int code = run_command(r, &CMD_TRAIN_PLANNER, given, true);
+    text_free(&lessons);
+    return code;
+}
+
+/* On clips that nobody trained on; by the first process alone. */
+static int report(const road *r)
+{
+    char planner[PATH];
+    planner_path(planner, r, r->a->cfg.train_rounds);
+    const setting given[] = {{"suite", arg(r->a, "suite")},
+                             {"corpus", arg(r->a, "suite-corpus")},
+                             {"tracker", r->tracker},
+                             {"planner", planner},
+                             {"out", r->report},
+                             {0}};
+    return leads() ? run_command(r, &CMD_EVAL, given, false) : EXIT_DONE;
+}
+
+/* ---- The stages in their order ---- */
+
+static int stages(const road *r)
+{
+    return 3 + 2 * r->a->cfg.train_rounds;
+}
+
+static stage stage_at(const road *r, int i)
+{
+    if (i == 0) return (stage){STAGE_TRACKER, 0};
+    if (i == stages(r) - 1) return (stage){STAGE_REPORT, 0};
+    return (stage){i % 2 ? STAGE_PLANNER : STAGE_PRACTICE, i / 2};
+}
+
+static const char *stage_name(char *out, size_t size, stage s)
+{
+    static const char *const NAMES[] = {"tracker", "practice", "planner", "report"};
+    const bool numbered = s.kind == STAGE_PRACTICE || s.kind == STAGE_PLANNER;
+    snprintf(out, size, numbered ? "%s %d" : "%s", NAMES[s.kind], s.round);
+    return out;
+}
+
+static int run_stage(const road *r, stage s)
+{
+    switch (s.kind) {
+    case STAGE_TRACKER: return train_tracker(r);
+    case STAGE_PRACTICE: return practise(r, s.round);
+    case STAGE_PLANNER: return train_planner(r, s.round);
+    default: return report(r);
+    }
+}
+
+/* ---- Which are done ---- */
+
+static hrc_status keep_record(const road *r, hrc_error *err)
+{
+    char *words = leads() ? json_dumps(r->state, JSON_INDENT(1)) : NULL;
+    if (!words) return leads() ? fail(err, HRC_ENOMEM, "%s: out of memory", r->record) : HRC_OK;
+    const hrc_status status = file_write(r->record, &(file_piece){words, strlen(words)}, 1, err);
+    free(words);
+    return status;
+}
+
+static bool is_done(const road *r, const char *name)
+{
+    return json_object_get(json_object_get(r->state, "done"), name) != NULL;
+}
+
+/* What the stages depend on. */
+static json_t *identity(const road *r)
+{
+    char *settings = config_text(&r->a->cfg);
+    json_t *motions = json_array();
+    for (int i = 0; i < r->a->n; i++) json_array_append_new(motions, json_string(r->a->operands[i]));
+    json_t *out = json_pack("{s:s?, s:o, s:I, s:s?}", "corpus", arg(r->a, "corpus"), "motions", motions,
+                            "seed", (json_int_t)r->a->seed, "settings", settings);
+    free(settings);
+    return out;
+}
+
+/* The folder's record, or a new one. A record of another training is refused. */
+static hrc_status open_record(road *r, hrc_error *err)
+{
+    if (mkdir(r->folder, 0777) < 0 && errno != EEXIST)
+        return fail(err, HRC_EFILE, "%s: cannot make the folder: %s", r->folder, strerror(errno));
+    json_t *now = identity(r), *old = json_load_file(r->record, 0, NULL);
+    if (!old) {
+        r->state = json_pack("{s:o, s:{}}", "of", now, "done");
+        return r->state ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", r->record);
+    }
+    r->state = old;
+    static const char *const PARTS[] = {"corpus", "motions", "seed", "settings"};
+    hrc_status status = HRC_OK;
+    for (int i = 0; i < COUNT(PARTS) && status == HRC_OK; i++)
+        if (!json_equal(json_object_get(now, PARTS[i]),
+                        json_object_get(json_object_get(old, "of"), PARTS[i])))
+            status = fail(err, HRC_EINVAL,
+                          "%s: this training was begun with other %s; give the same ones, or another folder",
+                          r->record, PARTS[i]);
+    json_decref(now);
+    return status;
+}
+
+/* ---- The command ---- */
+
+static int finish(const road *r)
+{
+    char planner[PATH];
+    planner_path(planner, r, r->a->cfg.train_rounds);
+    if (!leads()) return EXIT_DONE;
+    if (r->a->json)
+        return cli_json(json_pack("{s:s, s:s, s:s, s:O}", "tracker", r->tracker, "planner", planner, "report",
+                                  r->report, "stages", json_object_get(r->state, "done")));
+    printf("%s, %s; report %s\n", r->tracker, planner, r->report);
+    return EXIT_DONE;
+}
+
+static int run_stages(road *r)
+{
+    char name[32];
+    hrc_error err;
+    for (int i = 0; i < stages(r); i++) {
+        const stage s = stage_at(r, i);
+        const double start = now_s();
+        if (is_done(r, stage_name(name, sizeof name, s))) continue;
+        if (leads()) cli_note(r->a, "stage %d of %d: %s", i + 1, stages(r), name);
+        const int code = run_stage(r, s);
+        if (code != EXIT_DONE || cli_interrupted()) {
+            if (leads()) cli_note(r->a, "stopped in stage %d; the same command goes on from there", i + 1);
+            return code;
+        }
+        json_object_set_new(json_object_get(r->state, "done"), name,
+                            json_pack("{s:f}", "minutes", (now_s() - start) / 60));
+        if (keep_record(r, &err) < 0) return cli_fail(&err);
+    }
+    return finish(r);
+}
+
+static int run_train(const args *a)
+{
+    road r = {.a = a, .folder = arg(a, "out")};
+    hrc_error err;
+    if (!r.folder) return cli_usage(a, "--out is missing");
+    if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or --motion FILE");
+    snprintf(r.tracker, sizeof r.tracker, "%s/tracker.safetensors", r.folder);
+    snprintf(r.report, sizeof r.report, "%s/report.html", r.folder);
+    snprintf(r.record, sizeof r.record, "%s/train.json", r.folder);
+    comm_start();
+    hrc_status status = open_record(&r, &err);
+    if (status == HRC_OK) status = keep_record(&r, &err);
+    const int code = status < 0 ? cli_fail(&err) : run_stages(&r);
+    json_decref(r.state);
+    return code;
+}
+
+static const option OPTIONS[] = {
+    {"out", "FOLDER", NULL, "where models, logs, checkpoints and the report go (-o)"},
+    PRESET_OPTION,
+    {"corpus", "FILE[,FILE]", NULL, "all clips of one or several corpora but those they hold out"},
+    {"motion", "FILE...", NULL, "motions beside them, or alone; FILE#NAME is one clip of a corpus"},
+    {"suite", "NAME", "validation", "what the closing report is about: a suite by name, or a FILE.csv"},
+    {"suite-corpus", "FILE", NULL, "where its clips are; default: the shipped corpus"},
+    {0},
+};
+
+const command CMD_TRAIN = {
+    .name = "train",
+    .operands = "[MOTION...]",
+    .summary = "everything: tracker, planner with rounds of practice, and a report, in one folder",
+    .details =
+        "The same line goes on where it was stopped, also after kill -9. Settings come from --preset (heracles\n"
+        "help preset), --config and --section.key=value. 'train tracker' and 'train planner' do the parts.",
+    .example = "heracles train --corpus motions/cmu.safetensors --preset general -o trained",
+    .options = OPTIONS,
+    .max_operands = -1,
+    .run = run_train,
+};

@@ -1,0 +1,45 @@
+/* Recorded ways up from the ground, to teach the planner with: every time that somebody in the training clips lies
+ * and then stands (motion/phases.h). A robot that lies is led along the way that has a moment most like it. They
+ * teach in practice only; no motion is in the planner's file. */
+#ifndef HRC_LEARN_TEACHER_H
+#define HRC_LEARN_TEACHER_H
+
+#include "control/follow.h"
+#include "motion/clip.h"
+#include "robot/posture.h"
+
+typedef struct {
+    posture at;
+    int way, frame;
+    float cost; /* for the time that is left of the way */
+} teacher_moment;
+
+typedef struct {
+    arena memory;
+    int nways;
+    hrc_motion *ways;
+    int nmoments;
+    teacher_moment *moments;
+} teacher;
+
+/* Clips of 50 Hz; what is needed of them is copied. */
+hrc_status teacher_create(teacher *t, const clip *const *clips, int n, hrc_error *err);
+void teacher_free(teacher *t);
+
+/* The way of this rank for a robot that lies like this: 0 is the best. False when there are no more. */
+bool teacher_choose(const teacher *t, const float qpos[HRC_NQ], int rank, follower *out);
+
+/* One who leads a robot. */
+typedef struct {
+    const teacher *knows;
+    follower way;
+    bool leads;
+    int rank; /* of the way to try next */
+    int stuck, down;
+} teaching;
+
+/* Looks at the robot and its reference: takes the lead of one that has lain for a while and is wanted up, lets go of
+ * one that stands or is back, tries the next way when one does not help. True when who leads changed. */
+bool teaching_step(teaching *t, const float qpos[HRC_NQ], const float reference[HRC_NQ]);
+
+#endif
