@@ -321,7 +321,7 @@ static void test_watchdog_lost(void)
 {
     static const int HOW[] = {SIGKILL, SIGSTOP};
     desk_open("");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0, tries = 0; i < 2; i++) {
         desk_delay d;
         reach(POLICY, "");
         pid_t dog = desk_watchdog();
@@ -330,10 +330,13 @@ static void test_watchdog_lost(void)
         kill(dog, HOW[i]);
         if (!desk_damped(then, 1, 0.1, &d)) test_fail(__FILE__, __LINE__, "no damping: %s", desk_output());
         printf("(%s %.0f ms) ", i ? "stopped" : "killed", d.from_event);
-        ENSURE(desk_waits_for("tripped: the watchdog", 5));
+        ENSURE(desk_waits_for("tripped: ", 5));
         kill(desk_process(), SIGTERM);
         kill(dog, SIGCONT);
         ensure_exits(3);
+        if (strstr(desk_output(), "tripped: the watchdog")) continue;
+        ENSURE(++tries < ATTEMPTS); /* a busy machine: something else was late before */
+        i--;
     }
     reach(DAMP, "");
     kill(desk_watchdog(), SIGKILL);

@@ -158,8 +158,8 @@ static void test_hands(void)
     browser_wait("playground.state.pair && playground.frames.robots === 2 && "
                  "playground.state.planner",
                  WAIT_S);
-    browser_wait("[...byId('labels').children].map(x => x.textContent).join() "
-                 "=== 'planner on,planner off'",
+    browser_wait("/^planner on, \\d+ % off;planner off, \\d+ % off$/"
+                 ".test([...byId('labels').children].map(x => x.textContent).join(';'))",
                  WAIT_S);
     ENSURE(browser_true("playground.actors[1].place.visible && "
                         "playground.actors[1].place.position.length() > 0.5"));

@@ -46,6 +46,13 @@ static void on_end(int number)
     end_at_third();
 }
 
+/* After the last command: the program is about to end, and does so with its own exit code. */
+static void on_late(int number)
+{
+    (void)number;
+    end_at_third();
+}
+
 static void on_suspend(int number)
 {
     (void)number;
@@ -163,7 +170,12 @@ void operator_end(void)
         tcsetattr(STDIN_FILENO, TCSANOW, &op.terminal);
         op.raw = false;
     }
-    for (int i = 1; i < _NSIG; i++)
-        if (i != SIGKILL && i != SIGSTOP && !atomic_load(&op.ends)) sigaction(i, &op.before[i], NULL);
+    const bool ending = atomic_load(&op.ends) > 0;
+    for (int i = 1; i < _NSIG; i++) {
+        struct sigaction now, late = {.sa_handler = on_late, .sa_flags = SA_RESTART};
+        if (i == SIGKILL || i == SIGSTOP || sigaction(i, NULL, &now)) continue;
+        const bool ends = now.sa_handler == on_end || now.sa_handler == on_interrupt;
+        sigaction(i, ending && ends ? &late : &op.before[i], NULL);
+    }
     op.run = NULL;
 }
