@@ -149,14 +149,16 @@ static void test_anchored(void)
         ENSURE(error[0] < 1e-5f && error[1] > 1e-3f && end - start * 5 <= 60);
         memcpy(q.state, state, sizeof q.state);
         memcpy(q.reference, qpos + (size_t)(end - PLAN_H) * HRC_NQ, sizeof(float) * HRC_NQ * (PLAN_H + 1));
-        const float s = plan_off(q.state, q.reference[0], true), unit = fmaxf(plan_unit(&o.layout, s), 0.05f);
+        const float s = plan_off(q.state, q.reference[0], true),
+                    lost = plan_lost(q.state, q.reference[0], true);
+        const float unit = fmaxf(plan_unit(&o.layout, lost), 0.25f);
         ENSURE_NEAR(t.cond[3 * PLAN_D], logf(fmaxf(s, 0.05f)), 1e-5);
-        ENSURE_NEAR(t.weight[PLAN_D], fmaxf(plan_lost(s), 0.1f), 1e-6);
+        ENSURE_NEAR(t.weight[PLAN_D], fmaxf(lost, 0.1f), 1e-6);
         const plan_frame frame = plan_frame_of(state);
         memcpy(q.under_way, state,
                sizeof q.under_way); /* a plan under way has it where it is: there is no noise */
         plan_base(base, &o.layout, &q, q.state, s);
-        plan_continue(base, &o.layout, &q, s);
+        plan_continue(base, &o.layout, &q, lost);
         for (int k = 1; k < PLAN_K; k++) {
             plan_window_at(pose, (const float(*)[HRC_NQ])state, (float)(k * PLAN_H) / (PLAN_K - 1), PLAN_H);
             plan_token(truth, &frame, state, pose);

@@ -10,7 +10,6 @@
 #define CORRECTED 16       /* plans before the teacher takes over that it corrects */
 #define RESTS_RAD                                                                                            \
     0.5f /* L1 over joints in a plan: people rest before they rise, and who copies rest rests for ever */
-#define FAR 0.6f   /* ... when the robot is this far off (plan_off) */
 #define NEAR 0.25f /* as near, plans hardly matter: only one moment in NEAR_EVERY is kept */
 #define NEAR_EVERY 4
 #define RISE_S 3.0 /* before a robot is back: what it did earlier by itself did not help */
@@ -74,7 +73,9 @@ static hrc_status note(attempt *a, const hrc_controller *c, const teaching *t, s
     else
         memcpy(one.guide, r->plan.qpos, sizeof one.guide);
     const float off = plan_off(one.state, one.reference[0], true);
-    if (off > FAR && moves((const float(*)[HRC_NQ])one.guide) < RESTS_RAD) return HRC_OK;
+    if (plan_lost(one.state, one.reference[0], true) > 0 &&
+        moves((const float(*)[HRC_NQ])one.guide) < RESTS_RAD)
+        return HRC_OK;
     if (off < NEAR && r->step / 2 % NEAR_EVERY) return HRC_OK;
     return keep_lesson(a, &one, kind, err);
 }

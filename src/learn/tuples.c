@@ -15,7 +15,8 @@
 #define STD_FLOOR 1e-3f
 #define LOW_HEIGHT 0.5f  /* m: root of one who sits, kneels or lies; 0.74 standing */
 #define UNIT_FLOOR 0.25f /* of x: it stays small where plans hardly leave the reference */
-#define WEIGHT_OFF 0.1f /* of how lost the robot is: where plans hardly leave the reference, x hardly matters */
+#define WEIGHT_OFF                                                                                           \
+    0.1f           /* of how lost the robot is: where plans hardly leave the reference, x hardly matters */
 #define HEADS 0.7f /* rad: how far references head away from the robot in use (control.leash_rad) */
 #define NOISE_LINEAR 0.1f /* standard deviations of velocities: m/s, rad/s */
 #define NOISE_SPEED 0.3f
@@ -157,7 +158,7 @@ static bool matters(const tuple_set *s, int i)
 {
     const lesson *one = &s->practice->list[i];
     const plan_layout *l = &s->options.layout;
-    return plan_unit(l, plan_off(one->state, one->reference[0], l->position)) > 0;
+    return plan_unit(l, plan_lost(one->state, one->reference[0], l->position)) > 0;
 }
 
 /* Lessons that matter sorted by label, and the chance of each label. */
@@ -311,13 +312,15 @@ static void draw_under_way(plan_question *q, const float guide[HRC_NQ], const tu
 
 /* x of keyframes (K, HRC_NQ) that lead on from a robot in the state `from`. */
 static void residual_of(float *residual, const plan_layout *l, const plan_question *q,
-                        const float from[HRC_NQ], const float (*guide)[HRC_NQ], float s)
+                        const float from[HRC_NQ], const float (*guide)[HRC_NQ])
 {
+    const float s = plan_off(q->state, q->reference[0], l->position);
+    const float lost = plan_lost(q->state, q->reference[0], l->position);
     const plan_frame frame = plan_frame_of(q->state);
-    const float unit = fmaxf(UNIT_FLOOR, plan_unit(l, s));
+    const float unit = fmaxf(UNIT_FLOOR, plan_unit(l, lost));
     float base[PLAN_K][PLAN_D];
     plan_base(base, l, q, from, s);
-    plan_continue(base, l, q, s);
+    plan_continue(base, l, q, lost);
     memset(residual, 0, sizeof(float) * PLAN_D);
     for (int k = 1; k < PLAN_K; k++) {
         float *row = residual + k * PLAN_D;
@@ -326,9 +329,9 @@ static void residual_of(float *residual, const plan_layout *l, const plan_questi
     }
 }
 
-static float weight_of(const plan_layout *l, float s)
+static float weight_of(const plan_layout *l, float lost)
 {
-    return l->form == PLAN_PAPER ? 1 : fmaxf(WEIGHT_OFF, plan_lost(s));
+    return l->form == PLAN_PAPER ? 1 : fmaxf(WEIGHT_OFF, lost);
 }
 
 float tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight)
@@ -347,7 +350,7 @@ float tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *re
         for (int i = 0; i < HRC_NV; i++) q.qvel[i] += (i < 3 ? NOISE_LINEAR : NOISE_SPEED) * rng_normal(r);
     }
     if (l->form == PLAN_ANCHORED) turn_along(&q, H);
-    const float s = plan_off(q.state, q.reference[0], l->position), w = weight_of(l, s);
+    const float lost = plan_lost(q.state, q.reference[0], l->position), w = weight_of(l, lost);
     for (int k = 0; k < PLAN_K; k++) {
         const float offset = (float)(k * H) / (PLAN_K - 1);
         pose_at(guide[k], set, first, offset);
@@ -357,8 +360,8 @@ float tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *re
     }
     draw_under_way(&q, guide[0], &set->options, r);
     plan_condition(cond, l, &q);
-    residual_of(residual, l, &q, l->form == PLAN_PAPER ? q.state : clean, (const float(*)[HRC_NQ])guide, s);
-    return plan_unit(l, s);
+    residual_of(residual, l, &q, l->form == PLAN_PAPER ? q.state : clean, (const float(*)[HRC_NQ])guide);
+    return plan_unit(l, lost);
 }
 
 static const lesson *draw_lesson(const tuple_set *set, rng *r)
@@ -377,13 +380,13 @@ static void make_of_lesson(const tuple_set *set, rng *r, float *cond, float *res
     const lesson *one = draw_lesson(set, r);
     plan_question q;
     lesson_question(&q, one, l->horizon);
-    const float s = plan_off(q.state, q.reference[0], l->position);
+    const float lost = plan_lost(q.state, q.reference[0], l->position);
     draw_under_way(&q, one->under_way, &set->options, r);
-    residual_of(residual, l, &q, q.state, one->guide, s);
+    residual_of(residual, l, &q, q.state, one->guide);
     if (set->options.noise)
         for (int i = 7; i < HRC_NQ; i++) q.state[i] += LESSON_NOISE * rng_normal(r);
     plan_condition(cond, l, &q);
-    for (int i = 0; i < PLAN_K * PLAN_D; i++) weight[i] = weight_of(l, s);
+    for (int i = 0; i < PLAN_K * PLAN_D; i++) weight[i] = weight_of(l, lost);
 }
 
 void tuple_draw(const tuple_set *set, rng *r, float *cond, float *residual, float *weight)
