@@ -22,6 +22,8 @@
 #define NOISE_SPEED 0.3f
 #define DRAWS 8            /* of segments, until one is far enough from its reference to matter */
 #define FRESH 0.15f        /* share of tuples with no plan under way */
+#define GOES_ON 0.5f       /* rad, L1 over the joints */
+#define BORROWED 0.4f      /* share of those tuples that have another lesson's robot */
 #define LESSON_NOISE 0.03f /* rad, on the joints of practice states: the next robot is not quite the same */
 
 struct tuple_set {
@@ -374,14 +376,45 @@ static const lesson *draw_lesson(const tuple_set *set, rng *r)
     return &set->practice->list[set->by_label[set->first[k] + (int)rng_below(r, (uint32_t)among)]];
 }
 
+/* The plan under way is what the guide did; elsewhere the guide begins anew, for this state. */
+static bool goes_on(const lesson *one)
+{
+    float off = 0;
+    for (int i = 7; i < HRC_NQ; i++) off += fabsf(one->guide[0][i] - one->under_way[i]);
+    return off < GOES_ON;
+}
+
+/* The robot as another lesson has it, in the same heading, if that robot is lost too. */
+static void borrow_state(plan_question *q, const lesson *other, bool position)
+{
+    plan_question with = *q;
+    float turn[4];
+    heading_turn(turn, other->state + 3, q->state + 3);
+    memcpy(with.state + 7, other->state + 7, sizeof(float) * HRC_JOINTS);
+    memcpy(with.qvel, other->qvel, sizeof with.qvel);
+    with.state[2] = other->state[2];
+    quat_mulf(with.state + 3, turn, other->state + 3);
+    quat_rotatef(with.qvel, turn, other->qvel);
+    if (plan_lost(with.state, with.reference[0], position) > 0) *q = with;
+}
+
+/* A guide goes on whatever the robot does, and gets it up by that. Of the robots that guides led, few lag
+ * behind: a planner that sees no others takes a robot's lag for an earlier moment, goes back to it, and waits
+ * there for ever. So guides that go on are shown with other robots too. */
 static void make_of_lesson(const tuple_set *set, rng *r, float *cond, float *residual, float *weight)
 {
     const plan_layout *l = &set->options.layout;
     const lesson *one = draw_lesson(set, r);
     plan_question q;
     lesson_question(&q, one, l->horizon);
+    if (l->form == PLAN_ANCHORED && l->under_way && goes_on(one) && rng_uniform(r, 0, 1) < BORROWED) {
+        borrow_state(&q, draw_lesson(set, r), l->position);
+        memcpy(q.under_way, one->under_way, sizeof q.under_way);
+        if (set->options.noise) perturb(q.under_way, &set->options, r);
+    } else {
+        draw_under_way(&q, one->under_way, &set->options, r);
+    }
     const float lost = plan_lost(q.state, q.reference[0], l->position);
-    draw_under_way(&q, one->under_way, &set->options, r);
     residual_of(residual, l, &q, q.state, one->guide);
     if (set->options.noise)
         for (int i = 7; i < HRC_NQ; i++) q.state[i] += LESSON_NOISE * rng_normal(r);
