@@ -321,7 +321,8 @@ static void test_practice(void)
     o.practice = 0.4f;
     make_motion(qpos, N);
     for (int i = 0; i < 104; i++) { /* a hundred at 0.2 m, four at 0.3 m */
-        const lesson one = lying_lesson(i < 100 ? 0.2f : 0.3f, (uint64_t)i);
+        lesson one = lying_lesson(i < 100 ? 0.2f : 0.3f, (uint64_t)i);
+        one.guide[0][8] += 1; /* begins anew: with its own robot */
         ENSURE_OK(lessons_add(&l, &one, i < 100 ? 3 : 40, i, &err));
     }
     ENSURE_OK(pool_create(&p, 1, &err));

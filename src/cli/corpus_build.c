@@ -255,7 +255,7 @@ static void reap(void *ctx, int item, int worker)
     const source *s = &b->sources[item];
     clip whole;
     hrc_error err;
-    double keypoint_error;
+    double keypoint_error = 0;
     if (cli_interrupted()) return;
     hrc_status status = *s->left_out ? fail(&err, HRC_EINVAL, "%s: %s", file_name(s), s->left_out)
                                      : load_source(b, s, &whole, &keypoint_error, &err);

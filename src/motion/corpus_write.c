@@ -87,7 +87,7 @@ static hrc_status encode_clip(corpus_item *item, bool exact, hrc_error *err)
     joint_ranges(lo, hi);
     encode_frames(item, units, lo, hi);
     corpus_choose_grain(e, lo, hi, exact);
-    for (int i = 0; i < c->n * HRC_NQ; i++) units[i] /= e->grain[i % HRC_NQ];
+    for (int i = 0; i < c->n * HRC_NQ; i++) units[i] = (uint16_t)(units[i] / e->grain[i % HRC_NQ]);
     hrc_status status = pack_codes(&item->memory, units, c->n, &e->block, &e->block_size, err);
     free(units);
     return status;

@@ -6,6 +6,8 @@
 #include "plan/densify.h"
 #include "robot/capsules.h"
 
+#define ABOVE_M 0.1f  /* a robot no lower than this under its reference ... */
+#define ABOVE_UP 0.2f /* ... and as upright (vertical part of the pelvis' up axis) is above it */
 #define SPAN ((float)PLAN_H / PLAN_FPS) /* s */
 
 static float tilt_between(const float a[4], const float b[4])
@@ -41,8 +43,19 @@ float plan_off(const float state[HRC_NQ], const float reference[HRC_NQ], bool po
     return fminf(1, farthest(state, reference, position, PLAN_OFF_JOINTS, PLAN_OFF_HEIGHT, PLAN_OFF_TILT));
 }
 
+/* It only has to go down, and trackers do. */
+static bool is_above(const float a[HRC_NQ], const float b[HRC_NQ], bool position)
+{
+    static const float UP[3] = {0, 0, 1};
+    float x[3], y[3];
+    quat_rotate_invf(x, a + 3, UP);
+    quat_rotate_invf(y, b + 3, UP);
+    return height_of(a, position) > height_of(b, position) - ABOVE_M && x[2] > y[2] - ABOVE_UP;
+}
+
 float plan_lost(const float state[HRC_NQ], const float reference[HRC_NQ], bool position)
 {
+    if (is_above(state, reference, position)) return 0;
     const float off =
         farthest(state, reference, position, PLAN_LOST_JOINTS, PLAN_LOST_HEIGHT, PLAN_LOST_TILT);
     return fminf(1, fmaxf(0, (off - PLAN_LOST_FROM) / (1 - PLAN_LOST_FROM)));
