@@ -323,7 +323,7 @@ static void test_practice(void)
     for (int i = 0; i < 104; i++) { /* a hundred at 0.2 m, four at 0.3 m */
         lesson one = lying_lesson(i < 100 ? 0.2f : 0.3f, (uint64_t)i);
         one.guide[0][8] += 1; /* begins anew: with its own robot */
-        ENSURE_OK(lessons_add(&l, &one, i < 100 ? 3 : 40, i, &err));
+        ENSURE_OK(lessons_add(&l, &one, i < 100 ? 3 : 20, i, &err));
     }
     ENSURE_OK(pool_create(&p, 1, &err));
     ENSURE_OK(tuples_create(&set, &(tuple_clip){qpos, N}, 1, &l, &o, p, &err));

@@ -17,7 +17,7 @@ typedef struct {
 enum { LESSON_FLOATS = sizeof(lesson) / sizeof(float) };
 
 /* Where a lesson is from, for shares: the kind of situation and how the robot was. */
-enum { LESSON_POSTURES = 6, LESSON_LABELS = 64 };
+enum { LESSON_POSTURES = 6, LESSON_LABELS = 32 };
 
 typedef struct {
     int n, capacity;

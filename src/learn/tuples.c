@@ -26,6 +26,8 @@
 #define BORROWED 0.4f      /* share of those tuples that have another lesson's robot */
 #define LESSON_NOISE 0.03f /* rad, on the joints of practice states: the next robot is not quite the same */
 
+enum { LABELS = 2 * LESSON_LABELS }; /* of lessons that go on, and of those that begin anew */
+
 struct tuple_set {
     arena memory;
     tuple_options options;
@@ -36,8 +38,8 @@ struct tuple_set {
     int *last;     /* (nstarts) last frame of its clip */
     const lessons *practice;
     int *by_label; /* (practice.n) lessons in the order of their labels */
-    int first[LESSON_LABELS + 1];
-    float upto[LESSON_LABELS]; /* cumulative chance of labels */
+    int first[LABELS + 1];
+    float upto[LABELS]; /* cumulative chance of labels */
 };
 
 /* ---- Weights ---- */
@@ -163,20 +165,34 @@ static bool matters(const tuple_set *s, int i)
     return plan_unit(l, plan_lost(one->state, one->reference[0], l->position)) > 0;
 }
 
-/* Lessons that matter sorted by label, and the chance of each label. */
+/* The plan under way is what the guide did; elsewhere the guide begins anew, for this state. */
+static bool goes_on(const lesson *one)
+{
+    float off = 0;
+    for (int i = 7; i < HRC_NQ; i++) off += fabsf(one->guide[0][i] - one->under_way[i]);
+    return off < GOES_ON;
+}
+
+/* Lessons that matter sorted by label, and the chance of each label; where a guide begins anew the label is
+ * another one, since there are few of those and a robot that rests half way needs them. */
+static int label_of(const tuple_set *s, int i)
+{
+    return s->practice->label[i] + (goes_on(&s->practice->list[i]) ? 0 : LESSON_LABELS);
+}
+
 static void sort_lessons(tuple_set *s)
 {
     const lessons *l = s->practice;
-    int count[LESSON_LABELS] = {0}, at[LESSON_LABELS];
+    int count[LABELS] = {0}, at[LABELS];
     float sum = 0;
-    for (int i = 0; i < l->n; i++) count[l->label[i]] += matters(s, i);
-    for (int k = 0; k < LESSON_LABELS; k++) {
+    for (int i = 0; i < l->n; i++) count[label_of(s, i)] += matters(s, i);
+    for (int k = 0; k < LABELS; k++) {
         at[k] = s->first[k];
         s->first[k + 1] = s->first[k] + count[k];
         s->upto[k] = sum += sqrtf((float)count[k]);
     }
     for (int i = 0; i < l->n; i++)
-        if (matters(s, i)) s->by_label[at[l->label[i]]++] = i;
+        if (matters(s, i)) s->by_label[at[label_of(s, i)]++] = i;
 }
 
 hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, const lessons *practice,
@@ -209,7 +225,7 @@ hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, c
     }
     copy_clips(s, clips, nclips);
     if (s->practice) sort_lessons(s);
-    if (s->practice && !s->first[LESSON_LABELS]) s->practice = NULL;
+    if (s->practice && !s->first[LABELS]) s->practice = NULL;
     if (s->weight) {
         pool_ranges(threads, nframes, weigh_frames, s);
         normalise_weights(s);
@@ -368,20 +384,12 @@ float tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *re
 
 static const lesson *draw_lesson(const tuple_set *set, rng *r)
 {
-    const float at = rng_uniform(r, 0, set->upto[LESSON_LABELS - 1]);
+    const float at = rng_uniform(r, 0, set->upto[LABELS - 1]);
     int k = 0;
-    while (k < LESSON_LABELS - 1 && (set->upto[k] <= at || set->first[k] == set->first[k + 1])) k++;
+    while (k < LABELS - 1 && (set->upto[k] <= at || set->first[k] == set->first[k + 1])) k++;
     while (set->first[k] == set->first[k + 1]) k--; /* rounding at the very end */
     const int among = set->first[k + 1] - set->first[k];
     return &set->practice->list[set->by_label[set->first[k] + (int)rng_below(r, (uint32_t)among)]];
-}
-
-/* The plan under way is what the guide did; elsewhere the guide begins anew, for this state. */
-static bool goes_on(const lesson *one)
-{
-    float off = 0;
-    for (int i = 7; i < HRC_NQ; i++) off += fabsf(one->guide[0][i] - one->under_way[i]);
-    return off < GOES_ON;
 }
 
 /* The robot as another lesson has it, in the same heading, if that robot is lost too. */
