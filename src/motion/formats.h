@@ -27,6 +27,10 @@ hrc_status npz_parse(clip *c, const char *path, file_view bytes, const clip_opti
                      clip_decisions *why, hrc_error *err);
 hrc_status npz_write(const clip *c, const char *path, hrc_error *err); /* BeyondMimic, MuJoCo's order */
 
+/* Pickles of GMR, TWIST, GMT (one motion) and of ASAP, PBHC, SONIC through joblib (name: motion). */
+hrc_status pkl_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                     clip_decisions *why, hrc_error *err);
+
 /* Frames hold the quaternion as it stood in the file; find out in which order that was, say why, and bring
  * it to w,x,y,z. `forced` is "wxyz", "xyzw" or NULL. Refuses when both orders fit. */
 hrc_status quat_order_settle(clip *c, const char *path, const char *forced, clip_decisions *why,
