@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "motion/corpus.h"
@@ -101,6 +102,27 @@ static hrc_status load_member(clip *c, const char *path, const char *hash, const
     return pickle ? status : load_from_corpus(c, path, file, hash + 1, options, why, err);
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static hrc_status load_folder(clip *c, const char *path, const clip_options *options, clip_decisions *why,
+                              hrc_error *err)
+{
+    const clip_options none = {0};
+    clip_decisions unwanted;
+    if (!why) why = &unwanted;
+    *why = (clip_decisions){0};
+    char folder[4096]; /* without a slash behind, so that it has a name */
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    if (n >= sizeof folder) return fail(err, HRC_EINVAL, "%.80s...: path is too long", path);
+    snprintf(folder, sizeof folder, "%.*s", (int)n, path);
+    return sonic_load(c, folder, options ? options : &none, why, err);
+}
+
 hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,
                      hrc_error *err)
 {
@@ -108,6 +130,7 @@ hrc_status clip_load(clip *c, const char *path, const clip_options *options, cli
     const char *hash = strrchr(path, '#');
     *c = (clip){0};
     if (hash && access(path, F_OK) != 0) return load_member(c, path, hash, options, why, err);
+    if (is_folder(path)) return load_folder(c, path, options, why, err);
     TRY(file_map(path, &bytes, err));
     hrc_status status = clip_parse(c, path, bytes, options, why, err);
     file_unmap(&bytes);

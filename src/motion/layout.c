@@ -34,17 +34,6 @@ int layouts_of(joint_layout out[LAYOUTS_MAX], int columns)
     return 2;
 }
 
-/* LocoMuJoCo names some joints of the G1 as a person's. */
-static const char *const OTHER_NAME[][2] = {
-    {"lumbar_extension", "waist_pitch_joint"},
-    {"lumbar_bending", "waist_roll_joint"},
-    {"torso_joint", "waist_yaw_joint"},
-    {"left_elbow_pitch_joint", "left_elbow_joint"},
-    {"right_elbow_pitch_joint", "right_elbow_joint"},
-    {"left_elbow_roll_joint", "left_wrist_roll_joint"},
-    {"right_elbow_roll_joint", "right_wrist_roll_joint"},
-};
-
 static bool ends(const char *text, size_t n, const char *ending)
 {
     size_t k = strlen(ending);
@@ -53,8 +42,6 @@ static bool ends(const char *text, size_t n, const char *ending)
 
 int layout_joint(const char *name)
 {
-    for (int i = 0; i < COUNT(OTHER_NAME); i++)
-        if (strcmp(name, OTHER_NAME[i][0]) == 0) name = OTHER_NAME[i][1];
     size_t n = strlen(name);
     if (ends(name, n, "_dof")) n -= 4;
     if (ends(name, n, "_joint")) n -= 6;

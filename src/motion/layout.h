@@ -15,8 +15,8 @@ typedef struct {
 /* Those with so many columns, the most usual first; 0 when there is none. */
 int layouts_of(joint_layout out[LAYOUTS_MAX], int columns);
 
-/* The column of a joint by its name, also as others write it: without "_joint", with "_dof" behind, in
- * LocoMuJoCo's words. -1 when it is none of the G1's. */
+/* A joint by its name, also as others write it: without "_joint", with "_dof" behind. -1 when it is none of
+ * the G1's. */
 int layout_joint(const char *name);
 
 #endif
