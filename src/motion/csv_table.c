@@ -108,9 +108,10 @@ static hrc_status parse_rows(csv_table *t, const char *path, const char *at, con
 hrc_status csv_table_parse(csv_table *t, const char *path, file_view bytes, arena *memory, hrc_error *err)
 {
     *t = (csv_table){0};
+    bool header = bytes.size > 0 && csv_has_header(bytes);
     while (bytes.size > 0 && isspace((unsigned char)bytes.data[bytes.size - 1])) bytes.size--;
     const char *end = bytes.data + bytes.size, *next;
-    if (bytes.size == 0 || !csv_has_header(bytes))
+    if (!header)
         return fail(err, HRC_EFORMAT, "%s: has no line of names and numbers under it", path);
     const char *stop = line_end(bytes.data, end, &next);
     TRY(parse_names(t, path, bytes.data, stop, memory, err));

@@ -19,7 +19,10 @@
 #define FLIGHT_MAX_S 1.0
 #define FLIGHTS_MIN 2
 #define FLIGHTS_AGREE 1.35 /* quartiles apart at most so many times: soles that hover do not fall alike */
-#define FALL_SLOWER 2.3    /* see rate.h */
+#define EXACT_MIN 3
+#define EXACT_AGREE 1.06
+#define EXACT_OFF 0.04
+#define FALL_SLOWER 2.3 /* see rate.h */
 #define FALL_FASTER 0.95
 #define STRIDE_M 0.1    /* a foot so far in front of the other has made a step */
 #define STEP_MIN_M 0.25 /* half of the way from step to step, m: shorter ones tell nothing */
@@ -33,6 +36,7 @@
 
 typedef struct {
     double rate, lo, hi; /* what it tells, and what it allows; rate 0: nothing */
+    double exact;        /* a usual rate that all of them meet; 0: none */
     int count;
 } bound;
 
@@ -167,6 +171,16 @@ static double flight_rate(const poses *p, int first, int last)
     return seconds >= FLIGHT_MIN_S && seconds <= FLIGHT_MAX_S ? rate : 0;
 }
 
+/* Flights that fall alike at a usual rate were not scaled. Sorts x. */
+static double exact_rate(double rate, double *x, int n)
+{
+    static const double RATE[] = {50, 60, 100, 120, 240};
+    bool alike = n >= EXACT_MIN && percentile(x, n, 0.75) < EXACT_AGREE * percentile(x, n, 0.25);
+    for (int i = 0; i < COUNT(RATE) && alike; i++)
+        if (fabs(rate / RATE[i] - 1) < EXACT_OFF) return RATE[i];
+    return 0;
+}
+
 static bound flights(poses *p)
 {
     bound b = {0};
@@ -182,6 +196,7 @@ static bound flights(poses *p)
         return (bound){0};
     b.rate = percentile(p->a, b.count, 0.5);
     b.lo = b.rate / FALL_SLOWER, b.hi = b.rate / FALL_FASTER;
+    b.exact = exact_rate(b.rate, p->a, b.count);
     return b;
 }
 
@@ -216,10 +231,11 @@ static bool allowed(const bound *b, double rate)
 
 /* ---- The decision ---- */
 
-/* The usual rate unless the motion excludes it; then the first of the others that it allows. */
+/* The usual rate unless the motion excludes it; then the one that flights meet exactly, or the first of the
+ * others that it allows. */
 static double choose(double usual, const bound *fall, const bound *step)
 {
-    const double rates[] = {usual, 30, 60, 120, 50, 100, 240, 25};
+    const double rates[] = {usual, fall->exact > 0 ? fall->exact : usual, 30, 60, 120, 50, 100, 240, 25};
     for (int i = 0; i < COUNT(rates); i++)
         if (allowed(fall, rates[i]) && allowed(step, rates[i])) return rates[i];
     return usual;
