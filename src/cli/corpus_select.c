@@ -7,12 +7,12 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/models.h"
-#include "control/library.h"
 #include "eval/courses.h"
 #include "eval/evaluate.h"
 #include "motion/diverse.h"
 #include "motion/edit.h"
 #include "motion/kind.h"
+#include "control/library.h"
 
 #define PART 250       /* frames of a rollout, when the clip has enough */
 #define WHOLE 300      /* up to here a clip is one rollout, up to twice as long two halves */

@@ -111,8 +111,7 @@ hrc_status csv_table_parse(csv_table *t, const char *path, file_view bytes, aren
     bool header = bytes.size > 0 && csv_has_header(bytes);
     while (bytes.size > 0 && isspace((unsigned char)bytes.data[bytes.size - 1])) bytes.size--;
     const char *end = bytes.data + bytes.size, *next;
-    if (!header)
-        return fail(err, HRC_EFORMAT, "%s: has no line of names and numbers under it", path);
+    if (!header) return fail(err, HRC_EFORMAT, "%s: has no line of names and numbers under it", path);
     const char *stop = line_end(bytes.data, end, &next);
     TRY(parse_names(t, path, bytes.data, stop, memory, err));
     size_t rows = 1,
