@@ -7,7 +7,7 @@
 #include "small.h"
 
 /* Short attempts at situations of one short clip: little comes back, but something does. */
-#define PRACTICE "$HERACLES practice --planner $T/p.safetensors motions/floor.safetensors --guided --quiet "
+#define PRACTICE "$HERACLES practice --planner $T/p.safetensors motions/floor.safetensors --guided --trials 2 --quiet "
 #define CHEAP "--attempts 1 --seconds 4 "
 #define SMALL                                                                                                \
     "motions/wave.safetensors --planner.width=16 --planner.heads=2 --planner.depth=1 --planner.batch=8 "     \

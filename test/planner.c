@@ -1,5 +1,6 @@
 /* The planner as a whole: model files, determinism, what holds for every plan. */
 #include "plan/planner.h"
+#include "robot/capsules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static void test_plans(void)
         small_plan_model(&m, &LAYOUTS[i], 0.1f);
         planner *p = make_planner(&m, 0.1f);
         walk(&q, 0);
-        stray(&q, 3, &r); /* lost */
+        stray(&q, 6, &r); /* lost */
         walk(&other, 4);
         planner_plan(p, &q, a);
         planner_plan(p, &other, b);
@@ -180,16 +181,39 @@ static float tilt_of(const float a[4], const float b[4])
     return atan2f(vec_normf(across), vec_dotf(m[0] + 6, m[1] + 6));
 }
 
-/* How lost a robot is, by how far it is off its reference: not at all for a while, then ever more. */
+static float height_in(const float qpos[HRC_NQ], bool seen)
+{
+    double pose[HRC_NQ];
+    for (int i = 0; i < HRC_NQ; i++) pose[i] = (double)qpos[i];
+    return seen ? qpos[2] : (float)(pose[2] - pose_lowest(pose));
+}
+
+/* By joints, tilt and height, which is that over the lowest point where it is not seen. */
+static float off_by(const plan_question *q, bool seen, float joints, float tilt, float height)
+{
+    float square = 0;
+    for (int j = 7; j < HRC_NQ; j++) square += powf(q->state[j] - q->reference[0][j], 2);
+    const float up = fabsf(height_in(q->state, seen) - height_in(q->reference[0], seen));
+    return fmaxf(up / height,
+                 fmaxf(sqrtf(square) / joints, tilt_of(q->state + 3, q->reference[0] + 3) / tilt));
+}
+
+/* How lost a robot is: not at all for a while, then ever more. */
 static void test_lost(void)
 {
-    float last = 0;
-    for (int i = 0; i <= 100; i++) {
-        const float s = 0.01f * (float)i, l = plan_lost(s);
-        ENSURE(l >= last && l <= s && (s > 0.35f || l == 0) && (last == 0 || l > last));
-        last = l;
+    int not_lost = 0, wholly = 0, between = 0;
+    for (int n = 0; n < 300; n++) {
+        plan_question q;
+        rng r = rng_make(12, (uint64_t)n);
+        walk(&q, (float)n);
+        stray(&q, 0.012f * (float)n, &r);
+        for (int seen = 0; seen < 2; seen++) {
+            const float l = plan_lost(q.state, q.reference[0], seen), off = off_by(&q, seen, 8, 1.2f, 0.35f);
+            ENSURE_NEAR(l, fminf(1, fmaxf(0, (off - 0.7f) / 0.3f)), 2e-5);
+            not_lost += l == 0, wholly += l == 1, between += l > 0 && l < 1;
+        }
     }
-    ENSURE(plan_lost(0.9f) > 0.5f && plan_lost(1) == 1);
+    ENSURE(not_lost > 30 && wholly > 30 && between > 30);
 }
 
 /* A robot that is not lost gets the base, one that is as much of w + sigma x as it is lost; how far off it is
@@ -209,24 +233,18 @@ static void test_scale(void)
         planner *p = make_planner(&m, 0);
         for (int n = 0; n < 20; n++) {
             rng r = rng_make(10, (uint64_t)n);
-            float last = -1;
             for (int grow = 0; grow < 16; grow++) {
                 rng same = r;
                 walk(&q, (float)n);
-                stray(&q, 0.2f * (float)(grow + 1), &same);
+                stray(&q, 0.3f * (float)(grow + 1), &same);
                 for (int j = 7; j < HRC_NQ; j++) q.under_way[j] = 0.3f * q.state[j] + 0.01f * (float)j;
-                float square = 0;
-                for (int j = 7; j < HRC_NQ; j++) square += powf(q.state[j] - q.reference[0][j], 2);
-                float s = fmaxf(sqrtf(square) / 2.5f, tilt_of(q.state + 3, q.reference[0] + 3) / 0.8f);
-                if (LAYOUTS[i].position) s = fmaxf(s, fabsf(q.state[2] - q.reference[0][2]) / 0.3f);
-                s = fminf(1, s);
-                ENSURE(s > last || s == 1);
-                last = s;
+                const float s = fminf(1, off_by(&q, LAYOUTS[i].position, 2.5f, 0.8f, 0.3f));
+                ENSURE_NEAR(plan_off(q.state, q.reference[0], LAYOUTS[i].position), s, 1e-5);
                 planner_vary(p, 0, 0, 1);
                 planner_plan(p, &q, written);
                 planner_vary(p, 0, 0, 0);
                 planner_plan(p, &q, base);
-                const float lost = plan_lost(s);
+                const float lost = plan_lost(q.state, q.reference[0], LAYOUTS[i].position);
                 not_lost += lost == 0, wholly += lost == 1;
                 for (int k = 0; k < PLAN_K; k++)
                     for (int j = 7; j < HRC_NQ; j++) {
@@ -379,7 +397,7 @@ static void test_options(void)
     float warm[PLAN_K][HRC_NQ], cold[PLAN_K][HRC_NQ];
     small_plan_model(&m, &LAYOUTS[0], 0.1f);
     walk(&q, 0);
-    stray(&q, 3, &r); /* lost */
+    stray(&q, 6, &r); /* lost */
     p = make_planner(&m, 0.1f);
     planner_plan(p, &q, warm);
     planner_free(p);

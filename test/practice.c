@@ -335,6 +335,33 @@ static void test_leads(void)
     school_close(&s);
 }
 
+/* An order is kept to, and begins again; of a way still the moment most like the robot. */
+static void test_order(void)
+{
+    hrc_error err;
+    school s = school_open(false);
+    teacher t;
+    ENSURE_OK(teacher_create(&t, s.train, s.n, &err));
+    t.norder = 2, t.order[0] = 5, t.order[1] = 2;
+    rng r = rng_make(32, 0);
+    for (int n = 0; n < 10; n++) {
+        float qpos[HRC_NQ];
+        const hrc_motion *like = &t.ways[rng_below(&r, (uint32_t)t.nways)];
+        lie_like(qpos, like, (int)rng_below(&r, (uint32_t)like->n / 2), &r);
+        for (int rank = 0; rank < 5; rank++) {
+            follower f;
+            ENSURE(teacher_choose(&t, qpos, rank, &f));
+            const teacher_moment *m = moment_of(&t, &f);
+            ENSURE(m->way == t.order[rank % 2]);
+            for (int i = 0; i < t.nmoments; i++)
+                if (t.moments[i].way == m->way)
+                    ENSURE(cost_of(&t, &t.moments[i], qpos) >= cost_of(&t, m, qpos));
+        }
+    }
+    teacher_free(&t);
+    school_close(&s);
+}
+
 /* ---- Practice ---- */
 
 typedef struct {
@@ -535,10 +562,39 @@ static void test_learns(void)
     ENSURE(distance[1] < 0.8 * distance[0]);
 }
 
+/* The ways up of one clip, tried on three robots: the same order whatever the threads. */
+static void test_contest(void)
+{
+    hrc_error err;
+    gym g = gym_open();
+    clip floor;
+    const clip *only = &floor;
+    practice_ways found[2];
+    practice_options o = quick(7);
+    o.trials = 3;
+    ENSURE_OK(clip_load(&floor, "motions/floor.safetensors", NULL, NULL, &err));
+    for (int i = 0; i < 2; i++) {
+        pool *threads;
+        practice *room;
+        o.seed = (uint64_t)i; /* rounds agree about the ways */
+        ENSURE_OK(pool_create(&threads, 1 + i, &err));
+        ENSURE_OK(practice_create(&room, &g.cfg, g.tracker, g.planner, &only, 1, &o, threads, &err));
+        found[i] = practice_ways_of(room);
+        practice_free(room);
+        pool_free(threads);
+    }
+    printf("(%d ways, %d lead, %.0f %%) ", found[0].known, found[0].used, 100 * (double)found[0].up[0]);
+    ENSURE(!memcmp(&found[0], &found[1], sizeof found[0]));
+    ENSURE(found[0].used >= 1 && found[0].used < found[0].known && found[0].up[0] > 0.3f &&
+           found[0].up[0] <= 1);
+    clip_free(&floor);
+    gym_close(&g);
+}
+
 TEST_TABLE({"practice.lessons_file", test_lessons_file}, {"practice.lessons_sort", test_lessons_sort},
            {"practice.lessons_refused", test_lessons_refused},
            {"practice.lesson_question", test_lesson_question}, {"practice.ways", test_ways},
-           {"practice.chooses", test_chooses}, {"practice.leads", test_leads},
-           {"practice.same_lessons", test_same_lessons},
+           {"practice.chooses", test_chooses}, {"practice.leads", test_leads}, {"practice.order", test_order},
+           {"practice.contest", test_contest}, {"practice.same_lessons", test_same_lessons},
            {"practice.lessons_are_plans", test_lessons_are_plans}, {"practice.taught", test_taught},
            {"practice.learns", test_learns})

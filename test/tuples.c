@@ -149,14 +149,16 @@ static void test_anchored(void)
         ENSURE(error[0] < 1e-5f && error[1] > 1e-3f && end - start * 5 <= 60);
         memcpy(q.state, state, sizeof q.state);
         memcpy(q.reference, qpos + (size_t)(end - PLAN_H) * HRC_NQ, sizeof(float) * HRC_NQ * (PLAN_H + 1));
-        const float s = plan_off(q.state, q.reference[0], true), unit = fmaxf(plan_unit(&o.layout, s), 0.05f);
+        const float s = plan_off(q.state, q.reference[0], true),
+                    lost = plan_lost(q.state, q.reference[0], true);
+        const float unit = fmaxf(plan_unit(&o.layout, lost), 0.25f);
         ENSURE_NEAR(t.cond[3 * PLAN_D], logf(fmaxf(s, 0.05f)), 1e-5);
-        ENSURE_NEAR(t.weight[PLAN_D], fmaxf(plan_lost(s), 0.1f), 1e-6);
+        ENSURE_NEAR(t.weight[PLAN_D], fmaxf(lost, 0.1f), 1e-6);
         const plan_frame frame = plan_frame_of(state);
         memcpy(q.under_way, state,
                sizeof q.under_way); /* a plan under way has it where it is: there is no noise */
         plan_base(base, &o.layout, &q, q.state, s);
-        plan_continue(base, &o.layout, &q, s);
+        plan_continue(base, &o.layout, &q, lost);
         for (int k = 1; k < PLAN_K; k++) {
             plan_window_at(pose, (const float(*)[HRC_NQ])state, (float)(k * PLAN_H) / (PLAN_K - 1), PLAN_H);
             plan_token(truth, &frame, state, pose);
@@ -364,6 +366,48 @@ static void test_practice(void)
     lessons_free(&l);
 }
 
+/* Guides that go on from the plan under way are shown with other lessons' robots, too; those that begin anew
+ * are not. */
+static void test_borrowed(void)
+{
+    enum { NL = 40, W = 3 * PLAN_D + 1 + HRC_NV };
+    static float qpos[N * HRC_NQ];
+    hrc_error err;
+    pool *p;
+    tuple_set *set;
+    lessons l = {.horizon = PLAN_H};
+    tuple_options o = anchored_options();
+    o.practice = 1;
+    make_motion(qpos, N);
+    for (int i = 0; i < NL; i++) { /* told apart by the first joint; odd ones begin anew */
+        lesson one = lying_lesson(0.2f, (uint64_t)i);
+        one.state[7] = 0.01f * (float)i;
+        one.under_way[7] = one.guide[0][7] = 1 + 0.01f * (float)i;
+        if (i % 2) one.guide[0][8] += 1;
+        ENSURE_OK(lessons_add(&l, &one, 3, i, &err));
+    }
+    ENSURE_OK(pool_create(&p, 1, &err));
+    ENSURE_OK(tuples_create(&set, &(tuple_clip){qpos, N}, 1, &l, &o, p, &err));
+    int even = 0, borrowed = 0;
+    for (int i = 0; i < 4000; i++) {
+        tuple t;
+        rng r = rng_make(43, (uint64_t)i);
+        tuple_draw(set, &r, t.cond, t.residual, t.weight);
+        if (t.cond[W] < 0.9f) continue; /* no plan under way */
+        const int robot = (int)(100 * t.cond[0] + 0.5f), guide = (int)(100 * t.cond[W] - 99.5f);
+        ENSURE(robot >= 0 && robot < NL && guide >= 0 && guide < NL);
+        if (guide % 2) ENSURE(robot == guide);
+        even += guide % 2 == 0, borrowed += robot != guide;
+        /* what is to be learned is the guide's next pose, whose ever the robot is */
+        ENSURE_NEAR(t.cond[W] + t.residual[5 * PLAN_D], l.list[guide].guide[5][7], 1e-4);
+    }
+    printf("(%d of %d) ", borrowed, even);
+    ENSURE(borrowed > 0.35 * even && borrowed < 0.55 * even);
+    tuples_free(set);
+    pool_free(p);
+    lessons_free(&l);
+}
+
 static void test_refuses_short_clips(void)
 {
     float qpos[PLAN_H * HRC_NQ];
@@ -385,4 +429,4 @@ TEST_TABLE({"tuples.keyframes_are_the_motion", test_keyframes_are_the_motion},
            {"tuples.weights_are_the_jacobian", test_weights_are_the_jacobian},
            {"tuples.weights_have_mean_one", test_weights_have_mean_one},
            {"tuples.statistics", test_statistics}, {"tuples.practice", test_practice},
-           {"tuples.refuses_short_clips", test_refuses_short_clips})
+           {"tuples.borrowed", test_borrowed}, {"tuples.refuses_short_clips", test_refuses_short_clips})

@@ -151,8 +151,8 @@ static void identify(session *s, const practice_options *o)
     const plan_model *plan = &s->planner->plan;
     const track_model *track = &s->tracker->track;
     char options[160];
-    snprintf(options, sizeof options, "%d %d %g %g %d %d %d", o->attempts, o->kept, (double)o->noise,
-             o->attempt_s, o->taught, o->guided, s->data.n);
+    snprintf(options, sizeof options, "%d %d %g %g %d %d %d %d", o->attempts, o->kept, (double)o->noise,
+             o->attempt_s, o->taught, o->guided, o->trials, s->data.n);
     uint64_t hash = hash_bytes(HASH_START, options, strlen(options));
     hash = hash_bytes(hash, plan->params, sizeof(float) * plan->net.layout.count);
     hash = hash_bytes(hash, &plan->scales, sizeof plan->scales);
@@ -204,6 +204,17 @@ static void show(session *s, progress *bar)
              "%d situations, %d back by the planner itself, %d in any attempt, %d lessons", tried, own,
              returned, s->made.n);
     progress_show(bar, (double)s->next / s->situations, detail);
+}
+
+static void tell_ways(const session *s)
+{
+    const practice_ways w = practice_ways_of(s->room);
+    char up[64] = "";
+    if (!w.used || comm_rank()) return;
+    for (int i = 0; i < w.used; i++)
+        snprintf(up + strlen(up), sizeof up - strlen(up), "%s%.0f %%", i ? ", " : "", 100 * (double)w.up[i]);
+    cli_note(s->a, "%d recorded ways up were tried; %d lead, which alone get up %s of the robots", w.known,
+             w.used, up);
 }
 
 static hrc_status run(session *s, hrc_error *err)
@@ -287,12 +298,13 @@ static int report(const session *s)
 static int run_practice(const args *a)
 {
     session s = {.a = a, .out = arg(a, "out")};
-    double situations = 1000, attempts = 6, kept = 2, noise = 1, seconds = 10, minutes = 3;
+    double situations = 1000, attempts = 6, kept = 2, noise = 1, seconds = 10, minutes = 3, trials = 32;
     if (!s.out) return cli_usage(a, "--out is missing");
     if ((arg(a, "corpus") != NULL) == (a->n > 0)) return cli_usage(a, "give --corpus FILE or motion files");
     if (!arg_number(a, "situations", 1, 1e8, &situations) || !arg_number(a, "attempts", 1, 6, &attempts) ||
         !arg_number(a, "keep", 1, 4, &kept) || !arg_number(a, "noise", 0.1, 2, &noise) ||
-        !arg_number(a, "seconds", 2, 60, &seconds) || !arg_number(a, "checkpoint-minutes", 0, 1e6, &minutes))
+        !arg_number(a, "trials", 0, 1000, &trials) || !arg_number(a, "seconds", 2, 60, &seconds) ||
+        !arg_number(a, "checkpoint-minutes", 0, 1e6, &minutes))
         return EXIT_USAGE;
     const practice_options o = {.seed = a->seed,
                                 .attempts = (int)attempts,
@@ -300,12 +312,14 @@ static int run_practice(const args *a)
                                 .noise = (float)noise,
                                 .attempt_s = seconds,
                                 .taught = !arg(a, "untaught"),
-                                .guided = arg(a, "guided") != NULL};
+                                .guided = arg(a, "guided") != NULL,
+                                .trials = (int)trials};
     s.situations = (int)situations, s.save_every_s = 60 * minutes;
     hrc_error err;
     cli_save_on_interrupt();
     comm_start();
     hrc_status status = set_up(&s, &o, &err);
+    if (status == HRC_OK) tell_ways(&s);
     if (status == HRC_OK) status = run(&s, &err);
     const bool complete = s.next >= s.situations;
     if (status == HRC_OK && complete) status = join(&s, &err);
@@ -327,6 +341,8 @@ static const option OPTIONS[] = {
     {"seconds", "N", "10", "longest attempt"},
     {"guided", NULL, NULL,
      "recorded ways up lead first: for the first round, with a planner that knows nothing yet"},
+    {"trials", "N", "32",
+     "robots on which the recorded ways up are tried, the best lead; 0: the nearest leads"},
     {"untaught", NULL, NULL, "no recorded ways up lead: the planner's own attempts only"},
     {"resume", NULL, NULL, "go on from FILE.part-0 when it is there"},
     {"checkpoint-minutes", "N", "3", "time between checkpoints"},

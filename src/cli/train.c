@@ -85,14 +85,16 @@ static int train_tracker(const road *r)
 /* With the planner of the round before; in the first one recorded ways up lead. */
 static int practise(const road *r, int round)
 {
-    char planner[PATH], out[PATH], situations[16];
+    char planner[PATH], out[PATH], situations[16], trials[16];
     planner_path(planner, r, round - 1);
     path_of(out, r, "practice", round);
     snprintf(situations, sizeof situations, "%d", r->a->cfg.train_situations);
+    snprintf(trials, sizeof trials, "%d", r->a->cfg.train_trials);
     const setting given[] = {{"corpus", arg(r->a, "corpus")},
                              {"tracker", r->tracker},
                              {"planner", planner},
                              {"situations", situations},
+                             {"trials", trials},
                              {"guided", round == 1 ? "1" : NULL},
                              {"out", out},
                              {"resume", "1"},

@@ -264,7 +264,7 @@ const command CMD_TRAIN_PLANNER = {
         "Settings are in section [planner] (heracles help config). Of motion files every tenth is held out.\n"
         "Built with MPI=1, 'mpirun -n N heracles train planner ...' shares every batch out to N processes.",
     .example =
-        "heracles train planner --corpus motions/cmu.safetensors -o planner.safetensors --planner.steps=20000",
+        "heracles train planner --corpus motions/cmu.safetensors -o planner.safetensors --practice lessons.safetensors",
     .options = OPTIONS,
     .max_operands = -1,
     .run = run_train_planner,

@@ -69,9 +69,9 @@ static how_far far_off(const real s[WS], obs_frame reference)
         f.joints += gap * gap;
     }
     f.cosine = fmin((real)1, fmax((real)-1, dot3(s + WS_EZ, f.up)));
-    f.joints = sqrt(f.joints) / (real)PLAN_LOST_JOINTS;
-    f.tilt = acos(f.cosine) / (real)PLAN_LOST_TILT;
-    f.height = fabs(s[WS_Z] - (real)reference.qpos[2]) / (real)PLAN_LOST_HEIGHT;
+    f.joints = sqrt(f.joints) / (real)PLAN_OFF_JOINTS;
+    f.tilt = acos(f.cosine) / (real)PLAN_OFF_TILT;
+    f.height = fabs(s[WS_Z] - (real)reference.qpos[2]) / (real)PLAN_OFF_HEIGHT;
     f.most = fmax(f.joints, fmax(f.tilt, f.height));
     f.s = fmin((real)1, f.most);
     return f;
@@ -82,12 +82,12 @@ static void far_off_back(real ds[WS], real df, const real s[WS], obs_frame refer
     const how_far f = far_off(s, reference);
     if (f.most >= 1) return;
     if (f.most == f.height) {
-        ds[WS_Z] += (s[WS_Z] > (real)reference.qpos[2] ? df : -df) / (real)PLAN_LOST_HEIGHT;
+        ds[WS_Z] += (s[WS_Z] > (real)reference.qpos[2] ? df : -df) / (real)PLAN_OFF_HEIGHT;
     } else if (f.most == f.tilt) {
         const real sine = sqrt(1 - f.cosine * f.cosine);
-        if (sine > (real)1e-4) add3(ds + WS_EZ, -df / (sine * (real)PLAN_LOST_TILT), f.up);
+        if (sine > (real)1e-4) add3(ds + WS_EZ, -df / (sine * (real)PLAN_OFF_TILT), f.up);
     } else if (f.joints > 0) {
-        const real scale = df / (f.joints * (real)PLAN_LOST_JOINTS * (real)PLAN_LOST_JOINTS);
+        const real scale = df / (f.joints * (real)PLAN_OFF_JOINTS * (real)PLAN_OFF_JOINTS);
         for (int i = 0; i < HRC_JOINTS; i++)
             ds[WS_Q + i] += scale * (s[WS_Q + i] - (real)reference.qpos[7 + i]);
     }

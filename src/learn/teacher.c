@@ -5,22 +5,25 @@
 
 #include "motion/phases.h"
 
-#define LONGEST 600     /* frames: of a longer stay only its end is of use */
-#define AFTER 50        /* frames of standing at the end */
-#define LYING 30        /* frames: who lies for less rolls, dances or kneels */
-#define EVERY 2         /* frames between moments */
-#define HURRY 0.5f      /* distance (posture.h) that a second less on the ground is worth */
-#define BELOW_M 0.2f    /* the robot lies when its reference is this much higher */
-#define SITS_UP 0.5f    /* ... or its pelvis is this upright, and the robot's is not */
-#define TILTED_UP 1.2f  /* by so much, rad */
-#define PATIENCE 15     /* control steps before it is taken for fallen: some catch themselves */
-#define STUCK 50        /* control steps that a way may be ahead of the robot */
-#define BEHIND_M 0.25f  /* a way that has risen so much further has lost the robot ... */
+#define LONGEST 600      /* frames: of a longer stay only its end is of use */
+#define AFTER 50         /* frames of standing at the end */
+#define LYING 30         /* frames: who lies for less rolls, dances or kneels */
+#define EVERY 2          /* frames between moments */
+#define HURRY 0.5f       /* distance (posture.h) that a second less on the ground is worth */
+#define BELOW_M 0.2f     /* the robot lies when its reference is this much higher */
+#define SITS_UP 0.5f     /* ... or its pelvis is this upright, and the robot's is not */
+#define TILTED_UP 1.2f   /* by so much, rad */
+#define PATIENCE 15      /* control steps before it is taken for fallen: some catch themselves */
+#define STUCK 50         /* control steps that a way may be ahead of the robot */
+#define BEHIND_M 0.25f   /* a way that has risen so much further has lost the robot ... */
 #define BEHIND_TILT 0.9f /* ... or turned it by so much, rad */
-#define NEARLY 35       /* frames before the end of a way, which stands by then */
-#define BACK_M 0.12f    /* as near it follows a reference again that is low itself ... */
-#define BACK_TILT 0.5f  /* rad */
-#define STANDS_UP 0.85f /* vertical part of the pelvis' up axis */
+#define NEARLY 35        /* frames before the end of a way, which stands by then */
+#define BACK_M 0.12f     /* as near it follows a reference again that is low itself ... */
+#define BACK_TILT 0.5f   /* rad */
+#define STANDS_UP 0.85f  /* vertical part of the pelvis' up axis */
+
+enum { PACES = 2 };
+static const float PACE[PACES] = {1, 1.3f}; /* people take their time */
 
 /* ---- The ways ---- */
 
@@ -54,18 +57,27 @@ static int stretches_of(stretch *out, const phase *p, int nphases, const clip *c
     return n;
 }
 
-static hrc_status copy_way(teacher *t, const clip *c, const stretch *s, arena *scratch, hrc_error *err)
+/* Done `pace` times as fast as it was recorded. */
+static hrc_status copy_way(teacher *t, const clip *c, const stretch *s, float pace, hrc_error *err)
 {
-    const size_t length = (size_t)(s->last - s->first + 1);
-    float *all = ARENA_NEW(scratch, float, (size_t)c->n *HRC_NV);
-    float *qpos = ARENA_NEW(&t->memory, float, length *HRC_NQ);
-    float *qvel = ARENA_NEW(&t->memory, float, length *HRC_NV);
-    if (!all || !qpos || !qvel) return fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
-    clip_velocities(all, c);
-    memcpy(qpos, clip_frame(c, s->first), sizeof(float) * HRC_NQ * length);
-    memcpy(qvel, all + (size_t)s->first * HRC_NV, sizeof(float) * HRC_NV * length);
-    t->ways[t->nways++] = (hrc_motion){(int)length, qpos, qvel};
-    return HRC_OK;
+    const clip part = {.name = c->name,
+                       .category = c->category,
+                       .source = c->source,
+                       .licence = c->licence,
+                       .n = s->last - s->first + 1,
+                       .fps = (double)pace * HRC_RATE_HZ,
+                       .qpos = (float *)clip_frame(c, s->first)};
+    clip done;
+    TRY(clip_resample(&done, &part, HRC_RATE_HZ, err));
+    float *qpos = ARENA_NEW(&t->memory, float, (size_t)done.n *HRC_NQ);
+    float *qvel = ARENA_NEW(&t->memory, float, (size_t)done.n *HRC_NV);
+    if (qpos && qvel) {
+        memcpy(qpos, done.qpos, sizeof(float) * HRC_NQ * (size_t)done.n);
+        clip_velocities(qvel, &done);
+        t->ways[t->nways++] = (hrc_motion){done.n, qpos, qvel};
+    }
+    clip_free(&done);
+    return qpos && qvel ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
 }
 
 /* On the ground and about to move: somebody who lies like this now and so a second later only rests. */
@@ -105,9 +117,10 @@ static hrc_status find_ways(teacher *t, const clip *const *clips, int n, arena *
         TRY(phases_find(scratch, &p, &nphases, clips[i], err));
         count += stretches_of(all + count, p, nphases, clips[i], i);
     }
-    t->ways = ARENA_NEW(&t->memory, hrc_motion, count + 1);
+    t->ways = ARENA_NEW(&t->memory, hrc_motion, PACES * count + 1);
     if (!t->ways) return fail(err, HRC_ENOMEM, "getting up: out of memory");
-    for (int k = 0; k < count; k++) TRY(copy_way(t, clips[all[k].clip], &all[k], scratch, err));
+    for (int k = 0; k < count; k++)
+        for (int i = 0; i < PACES; i++) TRY(copy_way(t, clips[all[k].clip], &all[k], PACE[i], err));
     return list_moments(t, err);
 }
 
@@ -127,9 +140,9 @@ void teacher_free(teacher *t)
     *t = (teacher){0};
 }
 
-/* The best moment of every way, and of these the one of the given rank: ways that were taken are passed over by
- * looking only at those that cost more than the last. */
-bool teacher_choose(const teacher *t, const float qpos[HRC_NQ], int rank, follower *out)
+/* The best moment of every way, and of these the one of the given rank: ways that were taken are passed over
+ * by looking only at those that cost more than the last. */
+static bool choose_nearest(const teacher *t, const float qpos[HRC_NQ], int rank, follower *out)
 {
     const posture now = posture_of(qpos);
     float floor = -1;
@@ -152,6 +165,25 @@ bool teacher_choose(const teacher *t, const float qpos[HRC_NQ], int rank, follow
     follow_begin(out, &t->ways[chosen->way], chosen->frame, 0);
     follow_place(out, qpos);
     return true;
+}
+
+teacher teacher_only(const teacher *t, int way)
+{
+    teacher one = *t;
+    int first = 0, last;
+    while (first < t->nmoments && t->moments[first].way != way) first++;
+    for (last = first; last < t->nmoments && t->moments[last].way == way;) last++;
+    one.moments = t->moments + first;
+    one.nmoments = last - first;
+    one.norder = 0;
+    return one;
+}
+
+bool teacher_choose(const teacher *t, const float qpos[HRC_NQ], int rank, follower *out)
+{
+    if (!t->norder) return choose_nearest(t, qpos, rank, out);
+    const teacher one = teacher_only(t, t->order[rank % t->norder]);
+    return choose_nearest(&one, qpos, 0, out);
 }
 
 /* ---- Leading ---- */

@@ -13,13 +13,17 @@
 #define WEIGHT_FLOOR 0.1f /* of the mean: no dimension is without gradient */
 #define STATS_SAMPLE 20000
 #define STD_FLOOR 1e-3f
-#define LOW_HEIGHT 0.5f /* m: root of one who sits, kneels or lies; 0.74 standing */
-#define UNIT_FLOOR 0.05f  /* of x: it stays finite on the reference */
-#define WEIGHT_OFF 0.1f   /* of how lost the robot is: where plans hardly leave the reference, x hardly matters */
-#define HEADS 0.7f        /* rad: how far references head away from the robot in use (control.leash_rad) */
+#define LOW_HEIGHT 0.5f  /* m: root of one who sits, kneels or lies; 0.74 standing */
+#define UNIT_FLOOR 0.25f /* of x: it stays small where plans hardly leave the reference */
+#define WEIGHT_OFF                                                                                           \
+    0.1f           /* of how lost the robot is: where plans hardly leave the reference, x hardly matters */
+#define HEADS 0.7f /* rad: how far references head away from the robot in use (control.leash_rad) */
 #define NOISE_LINEAR 0.1f /* standard deviations of velocities: m/s, rad/s */
 #define NOISE_SPEED 0.3f
-#define FRESH 0.15f       /* share of tuples with no plan under way */
+#define DRAWS 8            /* of segments, until one is far enough from its reference to matter */
+#define FRESH 0.15f        /* share of tuples with no plan under way */
+#define GOES_ON 0.5f       /* rad, L1 over the joints */
+#define BORROWED 0.4f      /* share of those tuples that have another lesson's robot */
 #define LESSON_NOISE 0.03f /* rad, on the joints of practice states: the next robot is not quite the same */
 
 struct tuple_set {
@@ -151,19 +155,28 @@ static void copy_clips(tuple_set *s, const tuple_clip *clips, int nclips)
     }
 }
 
-/* Lessons sorted by label, and the chance of each label. */
+/* Near the reference a plan is the reference whatever the network writes. */
+static bool matters(const tuple_set *s, int i)
+{
+    const lesson *one = &s->practice->list[i];
+    const plan_layout *l = &s->options.layout;
+    return plan_unit(l, plan_lost(one->state, one->reference[0], l->position)) > 0;
+}
+
+/* Lessons that matter sorted by label, and the chance of each label. */
 static void sort_lessons(tuple_set *s)
 {
     const lessons *l = s->practice;
     int count[LESSON_LABELS] = {0}, at[LESSON_LABELS];
     float sum = 0;
-    for (int i = 0; i < l->n; i++) count[l->label[i]]++;
+    for (int i = 0; i < l->n; i++) count[l->label[i]] += matters(s, i);
     for (int k = 0; k < LESSON_LABELS; k++) {
         at[k] = s->first[k];
         s->first[k + 1] = s->first[k] + count[k];
         s->upto[k] = sum += sqrtf((float)count[k]);
     }
-    for (int i = 0; i < l->n; i++) s->by_label[at[l->label[i]]++] = i;
+    for (int i = 0; i < l->n; i++)
+        if (matters(s, i)) s->by_label[at[l->label[i]]++] = i;
 }
 
 hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, const lessons *practice,
@@ -188,7 +201,7 @@ hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, c
         s->practice = practice;
         s->by_label = ARENA_NEW(&s->memory, int, practice->n);
     }
-    if (options->weighted) s->weight = ARENA_NEW(&s->memory, float, (size_t)nframes * PLAN_D);
+    if (options->weighted) s->weight = ARENA_NEW(&s->memory, float, (size_t)nframes *PLAN_D);
     if (!s->qpos || !s->start || !s->last || (options->weighted && !s->weight) ||
         (s->practice && !s->by_label)) {
         tuples_free(s);
@@ -196,6 +209,7 @@ hrc_status tuples_create(tuple_set **out, const tuple_clip *clips, int nclips, c
     }
     copy_clips(s, clips, nclips);
     if (s->practice) sort_lessons(s);
+    if (s->practice && !s->first[LESSON_LABELS]) s->practice = NULL;
     if (s->weight) {
         pool_ranges(threads, nframes, weigh_frames, s);
         normalise_weights(s);
@@ -220,9 +234,8 @@ uint64_t tuples_digest(const tuple_set *set)
 {
     const tuple_options *o = &set->options;
     const plan_layout *l = &o->layout;
-    const int whole[] = {l->form,   l->horizon,     l->position, l->velocities, l->under_way,
-                         o->stride, o->max_segment, o->noise,    o->weighted,   o->low_repeat,
-                         set->nstarts};
+    const int whole[] = {l->form,        l->horizon, l->position, l->velocities, l->under_way, o->stride,
+                         o->max_segment, o->noise,   o->weighted, o->low_repeat, set->nstarts};
     const float real_options[] = {o->noise_joint, o->noise_pos, o->noise_rot, o->practice};
     uint64_t hash = hash_bytes(HASH_START, whole, sizeof whole);
     hash = hash_bytes(hash, real_options, sizeof real_options);
@@ -300,14 +313,16 @@ static void draw_under_way(plan_question *q, const float guide[HRC_NQ], const tu
 }
 
 /* x of keyframes (K, HRC_NQ) that lead on from a robot in the state `from`. */
-static void residual_of(float *residual, const plan_layout *l, const plan_question *q, const float from[HRC_NQ],
-                        const float (*guide)[HRC_NQ], float s)
+static void residual_of(float *residual, const plan_layout *l, const plan_question *q,
+                        const float from[HRC_NQ], const float (*guide)[HRC_NQ])
 {
+    const float s = plan_off(q->state, q->reference[0], l->position);
+    const float lost = plan_lost(q->state, q->reference[0], l->position);
     const plan_frame frame = plan_frame_of(q->state);
-    const float unit = fmaxf(UNIT_FLOOR, plan_unit(l, s));
+    const float unit = fmaxf(UNIT_FLOOR, plan_unit(l, lost));
     float base[PLAN_K][PLAN_D];
     plan_base(base, l, q, from, s);
-    plan_continue(base, l, q, s);
+    plan_continue(base, l, q, lost);
     memset(residual, 0, sizeof(float) * PLAN_D);
     for (int k = 1; k < PLAN_K; k++) {
         float *row = residual + k * PLAN_D;
@@ -316,12 +331,12 @@ static void residual_of(float *residual, const plan_layout *l, const plan_questi
     }
 }
 
-static float weight_of(const plan_layout *l, float s)
+static float weight_of(const plan_layout *l, float lost)
 {
-    return l->form == PLAN_PAPER ? 1 : fmaxf(WEIGHT_OFF, plan_lost(s));
+    return l->form == PLAN_PAPER ? 1 : fmaxf(WEIGHT_OFF, lost);
 }
 
-void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight)
+float tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight)
 {
     const plan_layout *l = &set->options.layout;
     const int first = set->start[start], H = l->horizon, length = draw_segment(set, start, r);
@@ -337,7 +352,7 @@ void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *res
         for (int i = 0; i < HRC_NV; i++) q.qvel[i] += (i < 3 ? NOISE_LINEAR : NOISE_SPEED) * rng_normal(r);
     }
     if (l->form == PLAN_ANCHORED) turn_along(&q, H);
-    const float s = plan_off(q.state, q.reference[0], l->position), w = weight_of(l, s);
+    const float lost = plan_lost(q.state, q.reference[0], l->position), w = weight_of(l, lost);
     for (int k = 0; k < PLAN_K; k++) {
         const float offset = (float)(k * H) / (PLAN_K - 1);
         pose_at(guide[k], set, first, offset);
@@ -347,7 +362,8 @@ void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *res
     }
     draw_under_way(&q, guide[0], &set->options, r);
     plan_condition(cond, l, &q);
-    residual_of(residual, l, &q, l->form == PLAN_PAPER ? q.state : clean, (const float(*)[HRC_NQ])guide, s);
+    residual_of(residual, l, &q, l->form == PLAN_PAPER ? q.state : clean, (const float(*)[HRC_NQ])guide);
+    return plan_unit(l, lost);
 }
 
 static const lesson *draw_lesson(const tuple_set *set, rng *r)
@@ -360,19 +376,50 @@ static const lesson *draw_lesson(const tuple_set *set, rng *r)
     return &set->practice->list[set->by_label[set->first[k] + (int)rng_below(r, (uint32_t)among)]];
 }
 
+/* The plan under way is what the guide did; elsewhere the guide begins anew, for this state. */
+static bool goes_on(const lesson *one)
+{
+    float off = 0;
+    for (int i = 7; i < HRC_NQ; i++) off += fabsf(one->guide[0][i] - one->under_way[i]);
+    return off < GOES_ON;
+}
+
+/* The robot as another lesson has it, in the same heading, if that robot is lost too. */
+static void borrow_state(plan_question *q, const lesson *other, bool position)
+{
+    plan_question with = *q;
+    float turn[4];
+    heading_turn(turn, other->state + 3, q->state + 3);
+    memcpy(with.state + 7, other->state + 7, sizeof(float) * HRC_JOINTS);
+    memcpy(with.qvel, other->qvel, sizeof with.qvel);
+    with.state[2] = other->state[2];
+    quat_mulf(with.state + 3, turn, other->state + 3);
+    quat_rotatef(with.qvel, turn, other->qvel);
+    if (plan_lost(with.state, with.reference[0], position) > 0) *q = with;
+}
+
+/* A guide goes on whatever the robot does, and gets it up by that. Of the robots that guides led, few lag
+ * behind: a planner that sees no others takes a robot's lag for an earlier moment, goes back to it, and waits
+ * there for ever. So guides that go on are shown with other robots too. */
 static void make_of_lesson(const tuple_set *set, rng *r, float *cond, float *residual, float *weight)
 {
     const plan_layout *l = &set->options.layout;
     const lesson *one = draw_lesson(set, r);
     plan_question q;
     lesson_question(&q, one, l->horizon);
-    const float s = plan_off(q.state, q.reference[0], l->position);
-    draw_under_way(&q, one->under_way, &set->options, r);
-    residual_of(residual, l, &q, q.state, one->guide, s);
+    if (l->form == PLAN_ANCHORED && l->under_way && goes_on(one) && rng_uniform(r, 0, 1) < BORROWED) {
+        borrow_state(&q, draw_lesson(set, r), l->position);
+        memcpy(q.under_way, one->under_way, sizeof q.under_way);
+        if (set->options.noise) perturb(q.under_way, &set->options, r);
+    } else {
+        draw_under_way(&q, one->under_way, &set->options, r);
+    }
+    const float lost = plan_lost(q.state, q.reference[0], l->position);
+    residual_of(residual, l, &q, q.state, one->guide);
     if (set->options.noise)
         for (int i = 7; i < HRC_NQ; i++) q.state[i] += LESSON_NOISE * rng_normal(r);
     plan_condition(cond, l, &q);
-    for (int i = 0; i < PLAN_K * PLAN_D; i++) weight[i] = weight_of(l, s);
+    for (int i = 0; i < PLAN_K * PLAN_D; i++) weight[i] = weight_of(l, lost);
 }
 
 void tuple_draw(const tuple_set *set, rng *r, float *cond, float *residual, float *weight)
@@ -380,7 +427,9 @@ void tuple_draw(const tuple_set *set, rng *r, float *cond, float *residual, floa
     if (set->practice && rng_uniform(r, 0, 1) < set->options.practice)
         make_of_lesson(set, r, cond, residual, weight);
     else
-        tuple_make(set, (int)rng_below(r, (uint32_t)set->nstarts), r, cond, residual, weight);
+        for (int i = 0; i < DRAWS; i++)
+            if (tuple_make(set, (int)rng_below(r, (uint32_t)set->nstarts), r, cond, residual, weight) > 0)
+                break;
 }
 
 /* ---- Statistics ---- */

@@ -51,8 +51,8 @@ uint64_t tuples_digest(const tuple_set *set); /* of all frames and options: a re
  * weight (K, D), of clips mean 1 per dimension over the set. */
 void tuple_draw(const tuple_set *set, rng *r, float *cond, float *residual, float *weight);
 
-/* The same from this start of a clip. */
-void tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight);
+/* The same from this start of a clip; returns how much of what the network writes reaches the plan (plan_unit). */
+float tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight);
 
 /* Over a sample of tuples: mean and standard deviation of every condition channel, and the root mean square
  * of every residual channel of each keyframe. */

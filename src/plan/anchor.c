@@ -6,7 +6,6 @@
 #include "base/rot.h"
 
 #define LOG_FLOOR 0.05f
-#define LOST_FROM 0.6f /* s from where on the network writes; trackers come back from less by themselves */
 
 enum { TRAVEL = HRC_JOINTS, TURN = HRC_JOINTS + 3 }; /* where they begin in a token */
 
@@ -27,17 +26,13 @@ int plan_condition_size(const plan_layout *l)
     return 3 * pose + 1 + (l->velocities ? velocity_size(l) : 0) + (l->under_way ? PLAN_D_BLIND : 0);
 }
 
-float plan_lost(float s)
+float plan_unit(const plan_layout *l, float lost)
 {
-    return fminf(1, fmaxf(0, (s - LOST_FROM) / (1 - LOST_FROM)));
+    return l->form == PLAN_PAPER ? 1 : lost;
 }
 
-float plan_unit(const plan_layout *l, float s)
-{
-    return l->form == PLAN_PAPER ? 1 : plan_lost(s);
-}
-
-/* In the heading frame of the state: linear velocity (where it is seen), angular (body frame as it is), joints. */
+/* In the heading frame of the state: linear velocity (where it is seen), angular (body frame as it is),
+ * joints. */
 static int put_velocities(float *out, const plan_layout *l, const plan_frame *frame, const float *qvel)
 {
     int n = 0;
@@ -111,9 +106,8 @@ void plan_base(float base[PLAN_K][PLAN_D], const plan_layout *l, const plan_ques
     }
 }
 
-void plan_continue(float base[PLAN_K][PLAN_D], const plan_layout *l, const plan_question *q, float s)
+void plan_continue(float base[PLAN_K][PLAN_D], const plan_layout *l, const plan_question *q, float lost)
 {
-    const float lost = plan_lost(s);
     const plan_frame frame = plan_frame_of(q->state);
     float w[PLAN_D];
     if (l->form == PLAN_PAPER || !l->under_way || lost <= 0) return;

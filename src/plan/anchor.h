@@ -1,23 +1,23 @@
 /* What a planner is asked, and what its plan is counted from.
  *
- * Anchored (the default): with p the robot's pose, R(t) the reference from now on, w where the plan under way has the
- * robot now, and u_k = k / (K-1),
+ * Anchored (the default): with p the robot's pose, R(t) the reference from now on, w where the plan under way
+ * has the robot now, and u_k = k / (K-1),
  *
  *   base_k     = R(t_k) + s Y (1 - u_k) (p - R(0))
  *   keyframe_k = (1 - l) base_k + l (w + sigma_k x_k)
  *
- * s in 0..1 (plan_off) says how far the robot is off its reference, Y how much of that the plan takes over; l, which is
- * 0 up to s = 0.6 and goes to 1 with s, how much it is lost; x is what the flow writes. So near the reference the plan is
- * the reference, whatever the network says, and a lost robot follows plans alone, each the continuation of the one
- * before: counted from the reference instead, what is left of an error of the network would pull every plan back to
- * the robot. The root's offset on the floor and in height is kept, not closed: closing 10 cm in 0.2 s would show the
- * tracker half a metre a second that nobody wants. Y < 1 because a reference that comes all the way to the robot asks
- * nothing of it.
+ * s in 0..1 (plan_off) says how far the robot is off its reference, Y how much of that the plan takes over, l
+ * (plan_lost) how much it is lost; x is what the flow writes. So near the reference the plan is the
+ * reference, whatever the network says, and a lost robot follows plans alone, each the continuation of the
+ * one before: counted from the reference instead, what is left of an error of the network would pull every
+ * plan back to the robot. The root's offset on the floor and in height is kept, not closed: closing 10 cm in
+ * 0.2 s would show the tracker half a metre a second that nobody wants. Y < 1 because a reference that comes
+ * all the way to the robot asks nothing of it.
  *
  * Paper: keyframe_k = p + sigma_k x_k, with pose and target R(H) as the condition.
  *
- * Poses are written as tokens of D = 38 numbers in the heading frame of the state: joints 29, travel of the root
- * since now 3, orientation of the root as 6D rotation 6. */
+ * Poses are written as tokens of D = 38 numbers in the heading frame of the state: joints 29, travel of the
+ * root since now 3, orientation of the root as 6D rotation 6. */
 #ifndef HRC_PLAN_ANCHOR_H
 #define HRC_PLAN_ANCHOR_H
 
@@ -41,8 +41,9 @@ typedef struct {
 typedef struct {
     float state[HRC_NQ], qvel[HRC_NV];
     float reference[PLAN_MAX_H + 1][HRC_NQ]; /* R(0..H) at 50 Hz */
-    float under_way[HRC_NQ]; /* where the plan under way has the robot now, without one the state; its position on the
-                                floor and its height are not seen: plans begin at the robot's own, guides do not */
+    float under_way[HRC_NQ]; /* where the plan under way has the robot now, without one the state; its
+                                position on the floor and its height are not seen: plans begin at the robot's
+                                own, guides do not */
 } plan_question;
 
 #define PLAN_COND_MAX (4 * PLAN_D + 1 + HRC_NV)
@@ -55,14 +56,11 @@ void plan_condition(float *cond, const plan_layout *l, const plan_question *q);
 void plan_base(float base[PLAN_K][PLAN_D], const plan_layout *l, const plan_question *q,
                const float from[HRC_NQ], float s);
 
-/* l: 0 up to s = 0.6, 1 at s = 1. */
-float plan_lost(float s);
-
 /* ... and what x is counted from: (1 - l) base + l w. */
-void plan_continue(float base[PLAN_K][PLAN_D], const plan_layout *l, const plan_question *q, float s);
+void plan_continue(float base[PLAN_K][PLAN_D], const plan_layout *l, const plan_question *q, float lost);
 
 /* The unit of x beside sigma: l, and 1 in the paper's form. */
-float plan_unit(const plan_layout *l, float s);
+float plan_unit(const plan_layout *l, float lost);
 
 /* origin: the pose that travel is counted from. */
 void plan_token(float out[PLAN_D], const plan_frame *frame, const float origin[HRC_NQ],

@@ -4,6 +4,7 @@
 
 #include "base/rot.h"
 #include "plan/densify.h"
+#include "robot/capsules.h"
 
 #define SPAN ((float)PLAN_H / PLAN_FPS) /* s */
 
@@ -17,14 +18,34 @@ static float tilt_between(const float a[4], const float b[4])
     return atan2f(vec_normf(across), vec_dotf(x, y)); /* acos would see 3e-4 rad where there are none */
 }
 
-float plan_off(const float state[HRC_NQ], const float reference[HRC_NQ], bool position)
+static float height_of(const float qpos[HRC_NQ], bool position)
+{
+    double pose[HRC_NQ];
+    if (position) return qpos[2];
+    for (int i = 0; i < HRC_NQ; i++) pose[i] = (double)qpos[i];
+    return (float)(pose[2] - pose_lowest(pose));
+}
+
+/* The largest of three distances, each in its unit. */
+static float farthest(const float a[HRC_NQ], const float b[HRC_NQ], bool position, float joints, float height,
+                      float tilt)
 {
     float square = 0;
-    for (int i = 7; i < HRC_NQ; i++) square += (state[i] - reference[i]) * (state[i] - reference[i]);
-    float off =
-        fmaxf(sqrtf(square) / PLAN_LOST_JOINTS, tilt_between(state + 3, reference + 3) / PLAN_LOST_TILT);
-    if (position) off = fmaxf(off, fabsf(state[2] - reference[2]) / PLAN_LOST_HEIGHT);
-    return fminf(1, off);
+    for (int i = 7; i < HRC_NQ; i++) square += (a[i] - b[i]) * (a[i] - b[i]);
+    const float up = fabsf(height_of(a, position) - height_of(b, position)) / height;
+    return fmaxf(up, fmaxf(sqrtf(square) / joints, tilt_between(a + 3, b + 3) / tilt));
+}
+
+float plan_off(const float state[HRC_NQ], const float reference[HRC_NQ], bool position)
+{
+    return fminf(1, farthest(state, reference, position, PLAN_OFF_JOINTS, PLAN_OFF_HEIGHT, PLAN_OFF_TILT));
+}
+
+float plan_lost(const float state[HRC_NQ], const float reference[HRC_NQ], bool position)
+{
+    const float off =
+        farthest(state, reference, position, PLAN_LOST_JOINTS, PLAN_LOST_HEIGHT, PLAN_LOST_TILT);
+    return fminf(1, fmaxf(0, (off - PLAN_LOST_FROM) / (1 - PLAN_LOST_FROM)));
 }
 
 void plan_offset_set(plan_offset *o, const float state[HRC_NQ], const float reference[HRC_NQ])

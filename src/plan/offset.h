@@ -20,14 +20,25 @@
 
 #define PLAN_EVERY 2 /* control steps from one plan to the next */
 
-/* As far off as this a robot is lost: what no tracker comes back from alone. */
-#define PLAN_LOST_JOINTS 2.5f /* rad, L2 over 29 */
-#define PLAN_LOST_HEIGHT 0.3f /* m */
-#define PLAN_LOST_TILT 0.8f   /* rad */
-#define PLAN_YIELD 0.5f       /* Y */
+/* As far off as this s is 1. */
+#define PLAN_OFF_JOINTS 2.5f /* rad, L2 over 29 */
+#define PLAN_OFF_HEIGHT 0.3f /* m */
+#define PLAN_OFF_TILT 0.8f   /* rad */
+#define PLAN_YIELD 0.5f      /* Y */
 
-/* s: 0 on the reference, 1 as far off as that or farther. position: the height is seen. */
+/* As far off as this a robot is lost: no tracker comes back from there alone. Joints hardly count: a runner
+ * who stumbles is off by 2.5 rad and comes back. */
+#define PLAN_LOST_JOINTS 8.0f
+#define PLAN_LOST_HEIGHT 0.35f
+#define PLAN_LOST_TILT 1.2f
+#define PLAN_LOST_FROM 0.7f /* of these: trackers come back from less */
+
+/* s: 0 on the reference, 1 as far off as that or farther. position: the height is seen; without it, it is
+ * taken from the lowest point of the pose, as if that were on the floor. */
 float plan_off(const float state[HRC_NQ], const float reference[HRC_NQ], bool position);
+
+/* l: how much the robot is lost, 0 to 1. */
+float plan_lost(const float state[HRC_NQ], const float reference[HRC_NQ], bool position);
 
 typedef struct {
     float q[HRC_JOINTS]; /* a (q_p - q_R(0)), rad */

@@ -20,7 +20,8 @@ struct planner {
 
 planner_options planner_defaults(void)
 {
-    return (planner_options){.precision = NN_FLOAT, .steps = 5, .t_start = 0.9f, .warm_start = true, .noise = 0.1f};
+    return (planner_options){
+        .precision = NN_FLOAT, .steps = 5, .t_start = 0.9f, .warm_start = true, .noise = 0.1f};
 }
 
 static void draw_noise(planner *p)
@@ -74,8 +75,8 @@ void planner_vary(planner *p, uint64_t seed, float noise, float share)
     planner_seed(p, seed);
 }
 
-/* x = (1-t) warm start + t noise, normalised. The anchored form starts at its base, where x is 0; the paper's on
- * the straight line to the target. Keyframe 0 stays at 0. */
+/* x = (1-t) warm start + t noise, normalised. The anchored form starts at its base, where x is 0; the paper's
+ * on the straight line to the target. Keyframe 0 stays at 0. */
 static void start_flow(planner *p, const plan_question *q)
 {
     const plan_layout *l = &p->model->layout;
@@ -119,10 +120,12 @@ void planner_plan(planner *p, const plan_question *q, float keyframes[PLAN_K][HR
     start_flow(p, q);
     infer_begin(p->net, cond);
     run_flow(p);
-    const float off = plan_off(q->state, q->reference[0], l->position), unit = p->share * plan_unit(l, off);
+    const float off = plan_off(q->state, q->reference[0], l->position);
+    const float lost = plan_lost(q->state, q->reference[0], l->position),
+                unit = p->share * plan_unit(l, lost);
     const plan_frame frame = plan_frame_of(q->state);
     plan_base(tokens, l, q, q->state, off);
-    if (p->share > 0) plan_continue(tokens, l, q, off);
+    if (p->share > 0) plan_continue(tokens, l, q, lost);
     for (int k = 0; k < PLAN_K; k++) {
         for (int d = 0; d < PLAN_D; d++) {
             const int i = k * PLAN_D + d;
@@ -153,8 +156,8 @@ hrc_status planner_verify(const plan_model *m, hrc_error *err)
     TRY(planner_create(&p, m, &options, err));
     for (int i = 0; i < PLAN_EXAMPLES; i++) {
         planner_plan(p, &m->examples[i].question, keyframes);
-        const float d = difference((const float(*)[HRC_NQ])keyframes,
-                                   (const float(*)[HRC_NQ])m->examples[i].keyframes);
+        const float d =
+            difference((const float(*)[HRC_NQ])keyframes, (const float(*)[HRC_NQ])m->examples[i].keyframes);
         error = d <= error ? error : d;
     }
     planner_free(p);
@@ -164,8 +167,8 @@ hrc_status planner_verify(const plan_model *m, hrc_error *err)
     return HRC_OK;
 }
 
-/* Standing; the reference steps ahead, turns and bends a knee. The robot is the farther off the later the example:
- * at the last it lies on its back. */
+/* Standing; the reference steps ahead, turns and bends a knee. The robot is the farther off the later the
+ * example: at the last it lies on its back. */
 static void ask_example(plan_question *q, int number)
 {
     const float share = (float)number / (PLAN_EXAMPLES - 1), back[3] = {0, -1.5f * share, 0};
