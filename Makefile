@@ -16,7 +16,7 @@ FLAGS    = -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -fopenmp-simd -ffp-contract=of
            -pthread $(WARN) $(HARDEN) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 
 # Debian packages: to build, to test, to format.
-PKG_BUILD = libmujoco-dev libopenblas-dev libjansson-dev libzip-dev libzstd-dev libjs-three cyclonedds-dev cyclonedds-tools libwebsockets-dev \
+PKG_BUILD = libmujoco-dev libopenblas-dev libjansson-dev libzip-dev zlib1g-dev libzstd-dev libjs-three cyclonedds-dev cyclonedds-tools libwebsockets-dev \
             $(if $(MPI),libopenmpi-dev openmpi-bin)
 PKG_TEST  = $(PKG_BUILD) chromium libpng-dev
 PKG_CHECK = $(PKG_BUILD) clang-format clang-tidy cppcheck
@@ -32,7 +32,7 @@ objects   = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)))
 APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(wildcard src/*/*.S)) $(BUILD)/idl/g1.o
 TEST_OBJ  = $(call objects,$(wildcard test/*.c))
-APP_LIBS  = -lmujoco -lopenblas -lzip -lzstd -ljansson -lddsc -lwebsockets -lm $(if $(MPI),$(shell mpicc -showme:link))
+APP_LIBS  = -lmujoco -lopenblas -lzip -lz -lzstd -ljansson -lddsc -lwebsockets -lm $(if $(MPI),$(shell mpicc -showme:link))
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
 .PHONY: all demo test asan tsan fuzz fuzz-run soak bench install format format-check check assets motions corpus corpus-select \
@@ -73,7 +73,7 @@ tsan:
 # make a good file themselves, which is edited. What was found once is in test/data/found-NAME-*. With
 # FUZZ_RUNS so many inputs from a fixed seed instead of so many seconds.
 FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors corpus:corpus config:ini suite:suite manifest:manifest \
-       map:map mcap: model: rollout: checkpoint:
+       map:map pickle:pkl mcap: model: rollout: checkpoint:
 FUZZ_RECORDING = $(patsubst %,src/deploy/%.c,mcap record reflight brain pilot gate sensors slew lower remote) src/eval/rollout.c
 FUZZ_SECONDS ?= 60
 FUZZ_LENGTH = $(if $(FUZZ_RUNS),-runs=$(FUZZ_RUNS) -seed=18,-max_total_time=$(FUZZ_SECONDS))
@@ -91,7 +91,7 @@ $(BUILD)/fuzz-mcap: $(call objects,$(FUZZ_RECORDING))
 $(BUILD)/fuzz-rollout: $(BUILD)/src/eval/rollout.o
 $(BUILD)/fuzz-checkpoint: $(call objects,src/sim/env_stored.c src/learn/replay.c)
 $(BUILD)/fuzz-%: $(BUILD)/test/fuzz/%.o $(call objects,$(call sources,motion) $(wildcard src/motion/*.S)) $(LIB_OBJ)
-	$Q$(CC) $(FLAGS) -fsanitize=fuzzer $^ -o $@ -lzip -lzstd -ljansson -lm
+	$Q$(CC) $(FLAGS) -fsanitize=fuzzer $^ -o $@ -lzip -lz -lzstd -ljansson -lm
 
 bench: all
 	$(BUILD)/heracles bench sim

@@ -203,6 +203,7 @@ static void test_manifest(void)
         {"id,category\na\n", "x:2: 1 fields, expected 2"},
         {"id,category\na,\"b\n", "a quote that stays open"},
         {"id,category\n,b\n", "x:2: the id is empty"},
+        {"id,category,fps\na,b,fast\n", "x:2: fps is \"fast\", expected a frame rate or nothing"},
         {"id,category\na,b\na,b\n", "x:3: the id \"a\" was there already"},
     };
     hrc_error err = {0};
@@ -211,10 +212,10 @@ static void test_manifest(void)
         if (manifest_parse(&m, "x", (file_view){CASES[i][0], strlen(CASES[i][0])}, &err) >= 0 ||
             !strstr(err.text, CASES[i][1]) || m.rows)
             test_fail(__FILE__, __LINE__, "expected \"%s\", found \"%s\"", CASES[i][1], err.text);
-    const char good[] =
-        "fps,description,id,category\r\n60,\"a \"\"b\"\", c\",02_01,walk\r\n\r\n60,,02_02,run";
+    const char good[] = "fps,description,id,category\r\n60,\"a \"\"b\"\", c\",02_01,walk\r\n\r\n,,02_02,run";
     ENSURE_OK(manifest_parse(&m, "x", (file_view){good, sizeof good - 1}, &err));
     ENSURE(m.n == 2 && !strcmp(m.rows[0].description, "a \"b\", c") && !strcmp(m.rows[0].id, "02_01"));
+    ENSURE(m.rows[0].fps == 60 && m.rows[1].fps == 0);
     ENSURE(!strcmp(m.rows[1].description, "") && !strcmp(m.rows[1].category, "run"));
     manifest_free(&m);
 }

@@ -35,7 +35,7 @@ static void test_info(void)
     ENSURE(shell("$HERACLES motion info $T/a.safetensors") == 0);
     ENSURE(says("safetensors clip") && says("verdict") && says("3.98 s, 200 frames at 50 fps"));
     ENSURE(says("dance") && says("made by formula"));
-    ENSURE(shell("$HERACLES motion info $T/a.safetensors $T/b.csv --fps 50 --quat xyzw") == 0);
+    ENSURE(shell("$HERACLES motion info $T/a.safetensors $T/b.csv --in-fps 50 --quat xyzw") == 0);
     ENSURE(says("2 clips, 0.1 min"));
 }
 
@@ -109,7 +109,7 @@ static void test_info_errors(void)
     ENSURE(shell("$HERACLES motion info $T/odd.csv") == 1 && says("odd.csv"));
     ENSURE(shell("$HERACLES motion info") == 2);
     ENSURE(shell("$HERACLES motion info $T/a.safetensors --quat wzyx") == 2 && says("--quat is"));
-    ENSURE(shell("$HERACLES motion info $T/a.safetensors --fps none") == 2);
+    ENSURE(shell("$HERACLES motion info $T/a.safetensors --in-fps none") == 2);
     ENSURE(shell("$HERACLES motion info $T/a.safetensors --nonsense") == 2 &&
            says("try 'heracles motion info"));
 }

@@ -182,11 +182,11 @@ static void test_bad_files(void)
 #define BYTES(text) text, sizeof(text) - 1
         {BYTES(""), "is empty"},
         {BYTES("\n\n \n"), "is empty"},
-        {BYTES("Frame,root_translateX,root_translateY\n0,1,2\n"), "line 1: 3 columns"},
+        {BYTES("Frame,root_translateX,root_translateY\n0,1,2\n"), "line 1: \"Frame\" begins 3 columns"},
         {BYTES("a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z,a,b,c,d,e,f,g,h,i,j\n"), "no header"},
         {BYTES("HIERARCHY\nROOT Hips\n"), "retargeted"},
         {BYTES("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"), "LFS"},
-        {BYTES("\x80\x04\x95\x00\x00"), "by its first bytes"},
+        {BYTES("\x80\x04\x95\x00\x00"), "8 bytes wanted, but 2 are left"},
         {BYTES("\x93NUMPY\x01\x00"), "by its first bytes"},
 #undef BYTES
     };

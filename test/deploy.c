@@ -137,7 +137,12 @@ static void compare_with_plain_loop(void)
     snprintf(path[2], 512, "%s", test_path("turn.safetensors"));
     ENSURE_OK(hrc_model_load(&follow, path[0], &err));
     ENSURE_OK(hrc_model_load(&plan, path[1], &err));
-    brain_setup setup = {follow, plan, path[0], path[1], path[2], &cfg, 0};
+    brain_setup setup = {.tracker = follow,
+                         .planner = plan,
+                         .tracker_path = path[0],
+                         .planner_path = path[1],
+                         .motion = path[2],
+                         .cfg = &cfg};
     memset(&l, 0, sizeof l);
     l.period = UINT32_MAX;
     ENSURE_OK(simbot_create(&l.robot, &cfg,

@@ -43,7 +43,7 @@ playhouse *playhouse_open(bool models)
         small_planner("p.safetensors", 38);
         ENSURE_OK(hrc_model_load(&house.planner, test_path("p.safetensors"), &err));
     }
-    ENSURE_OK(catalog_open(&house.motions, NULL, FILES, 2, &err));
+    ENSURE_OK(catalog_open(&house.motions, NULL, FILES, 2, NULL, &err));
     ENSURE_OK(pool_create(&house.threads, PLAY_ROBOTS, &err));
     ENSURE_OK(sim_create(&house.physics, &cfg, house.threads, &err));
     ENSURE_OK(recorder_create(&house.record, &err));

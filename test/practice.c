@@ -176,7 +176,7 @@ static school school_open(bool mirror)
 {
     hrc_error err;
     school s = {0};
-    ENSURE_OK(motions_load(&s.data, CORPUS, NULL, 0, mirror, &err));
+    ENSURE_OK(motions_load(&s.data, CORPUS, NULL, 0, NULL, mirror, &err));
     s.train = calloc((size_t)s.data.n, sizeof *s.train);
     ENSURE(s.train);
     for (int i = 0; i < s.data.n; i++)

@@ -158,7 +158,7 @@ static void standing_pose(double q[HRC_NQ], double t)
     q[2] -= pose.pos[G1_LEFT_ANKLE][2] - 0.035;
 }
 
-static void run_known_answer(const char *map_path)
+static void run_known_answer(const char *map_path, const char *prefix)
 {
     enum { FRAMES = 151 };
     hrc_error err;
@@ -172,6 +172,12 @@ static void run_known_answer(const char *map_path)
         double q[HRC_NQ];
         standing_pose(q, i / 50.0);
         puppet_pose(&b, &map, i, q);
+    }
+    for (int j = 0; j < b.njoints; j++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s%s", prefix, b.joints[j].name);
+        b.joints[j].name = arena_strdup(&b.memory, name);
+        ENSURE(b.joints[j].name);
     }
     ENSURE_OK(retarget(&c, &report, &b, "puppet", &(retarget_options){.floor = NAN}, &err));
     ENSURE(c.n == FRAMES && c.fps == 50 && !strcmp(report.skeleton, map.name));
@@ -196,12 +202,26 @@ static void run_known_answer(const char *map_path)
 
 static void test_known_cmu(void)
 {
-    run_known_answer(CMU_MAP);
+    run_known_answer(CMU_MAP, "");
 }
 
 static void test_known_lafan1(void)
 {
-    run_known_answer(LAFAN1_MAP);
+    run_known_answer(LAFAN1_MAP, "");
+}
+
+/* Names as they come out of Mixamo, and of other exporters. */
+static void test_known_mixamo(void)
+{
+    run_known_answer("assets/skeletons/mixamo.ini", "mixamorig:");
+    run_known_answer("assets/skeletons/mixamo.ini", "mixamorig1_");
+    run_known_answer("assets/skeletons/mixamo.ini", "Character1_");
+}
+
+static void test_known_others(void)
+{
+    run_known_answer("assets/skeletons/xsens.ini", "");
+    run_known_answer("assets/skeletons/biovision.ini", "");
 }
 
 /* ---- A walk by formula ---- */
@@ -521,7 +541,8 @@ static void test_penta(void)
 
 TEST_TABLE({"retarget.penta", test_penta}, {"retarget.band", test_band_solve},
            {"retarget.gradients", test_gradients}, {"retarget.known_cmu", test_known_cmu},
-           {"retarget.known_lafan1", test_known_lafan1}, {"retarget.walk", test_walk},
+           {"retarget.known_lafan1", test_known_lafan1}, {"retarget.known_mixamo", test_known_mixamo},
+           {"retarget.known_others", test_known_others}, {"retarget.walk", test_walk},
            {"retarget.mirror", test_mirror}, {"retarget.limits_and_floor", test_limits_and_floor},
            {"retarget.jump", test_jump_falls_freely}, {"retarget.errors", test_errors},
            {"retarget.map_errors", test_map_errors}, {"retarget.real_clips", test_real_clips},

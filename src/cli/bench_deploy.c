@@ -52,9 +52,13 @@ static hrc_status prepare(const args *a, bench *b, hrc_error *err)
     TRY(start_robot(a, b, err));
     TRY(deploy_models(a, &b->nets, err));
     b->cfg = a->cfg;
-    brain_setup setup = {
-        b->nets.tracker, b->nets.planner, b->nets.tracker_path, b->nets.planner_path, arg(a, "motion"),
-        &b->cfg,         a->seed};
+    brain_setup setup = {.tracker = b->nets.tracker,
+                         .planner = b->nets.planner,
+                         .tracker_path = b->nets.tracker_path,
+                         .planner_path = b->nets.planner_path,
+                         .motion = arg(a, "motion"),
+                         .cfg = &b->cfg,
+                         .seed = a->seed};
     TRY(brain_create(&b->b, &setup, err));
     deploy_options o = {.at = b->at,
                         .armed = true,

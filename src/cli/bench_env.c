@@ -26,7 +26,7 @@ typedef struct {
 static hrc_status bench_make(bench *b, const args *a, int worlds, hrc_error *err)
 {
     const size_t n = (size_t)worlds;
-    TRY(motions_load(&b->m, NULL, a->operands, a->n, false, err));
+    TRY(motions_load(&b->m, NULL, a->operands, a->n, NULL, false, err));
     TRY(pool_create(&b->threads, a->threads, err));
     TRY(references_build(&b->refs, b->m.clips, b->m.n, strcmp(a->cfg.env_mirror, "on") == 0, b->threads,
                          err));

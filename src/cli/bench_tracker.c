@@ -35,7 +35,7 @@ static hrc_status bench_make(bench *b, const args *a, hrc_error *err)
 {
     rng r = rng_make(a->seed, 0);
     TRY(pool_create(&b->threads, a->threads, err));
-    TRY(motions_load(&b->m, NULL, a->operands, a->n, false, err));
+    TRY(motions_load(&b->m, NULL, a->operands, a->n, NULL, false, err));
     TRY(references_build(&b->refs, b->m.clips, b->m.n, strcmp(a->cfg.env_mirror, "on") == 0, b->threads,
                          err));
     b->ops = training_ops(a->cfg.ppo_precision);

@@ -18,6 +18,7 @@
 typedef struct {
     const char *path;
     const char *category, *description, *left_out; /* of the manifest; NULL, "", "" without one */
+    double fps;                                    /* likewise; 0: not said */
 } source;
 
 /* What became of one piece of a source: an item, or the reason why not. */
@@ -118,14 +119,14 @@ static hrc_status add_folder(build *b, const char *folder, const char *endings, 
             const manifest_row *row = &b->list.rows[i];
             b->sources[b->nsources++] =
                 (source){joined(b, folder, row->id, ending), row->category, row->description,
-                         arg_given(b->a, "all") ? "" : row->left_out};
+                         arg_given(b->a, "all") ? "" : row->left_out, row->fps};
         }
         return HRC_OK;
     }
     TRY(list_folder(b, folder, endings, &names, &n, err));
     TRY(grow_sources(b, n, err));
     for (int i = 0; i < n; i++)
-        b->sources[b->nsources++] = (source){joined(b, folder, names[i], ""), NULL, "", ""};
+        b->sources[b->nsources++] = (source){joined(b, folder, names[i], ""), NULL, "", "", 0};
     return HRC_OK;
 }
 
@@ -135,9 +136,9 @@ static hrc_status add_sources(build *b, hrc_error *err)
     const char *list = arg(a, "manifest"), *bvh_dir = arg(a, "bvh-dir"), *csv_dir = arg(a, "csv-dir");
     if (list) TRY(manifest_load(&b->list, list, err));
     if (bvh_dir) TRY(add_folder(b, bvh_dir, ".bvh", err));
-    if (csv_dir) TRY(add_folder(b, csv_dir, ".csv .npz .safetensors", err));
+    if (csv_dir) TRY(add_folder(b, csv_dir, ".csv .npz .pkl .safetensors", err));
     TRY(grow_sources(b, a->n, err));
-    for (int i = 0; i < a->n; i++) b->sources[b->nsources++] = (source){a->operands[i], NULL, "", ""};
+    for (int i = 0; i < a->n; i++) b->sources[b->nsources++] = (source){a->operands[i], NULL, "", "", 0};
     for (int i = 0; i < b->nsources; i++)
         if (!b->sources[i].path) return fail(err, HRC_ENOMEM, "out of memory for the names of the files");
     return HRC_OK;
@@ -183,7 +184,9 @@ static hrc_status load_source(const build *b, const source *s, clip *out, double
 {
     *keypoint_error = NAN;
     if (has_ending(s->path, ".bvh")) return retarget_source(s, out, keypoint_error, err);
-    return clip_load(out, s->path, &b->reading, NULL, err);
+    clip_options reading = b->reading;
+    if (reading.fps == 0) reading.fps = s->fps;
+    return clip_load(out, s->path, &reading, NULL, err);
 }
 
 static hrc_status label(const build *b, const source *s, clip *c, hrc_error *err)

@@ -6,10 +6,11 @@
 
 #include "cli/commands.h"
 #include "cli/models.h"
+#include "cli/motion.h"
+#include "control/library.h"
 #include "eval/builtin.h"
 #include "eval/page.h"
 #include "motion/shipped.h"
-#include "control/library.h"
 
 #define ACT_S 12.0
 #define FALL_S 20 /* getting up takes its time */
@@ -46,9 +47,10 @@ static hrc_status add_acts(course_list *list, hrc_error *err)
 static hrc_status load_acts(show *s, hrc_error *err)
 {
     static const char *const PLAIN[] = {"motions/floor.safetensors", "motions/wave.safetensors"};
-    const course_options o = {.limit_s = 60, .starts = 1};
+    course_options o = {.limit_s = 60, .starts = 1};
     char found[2][4096];
     const char *paths[2] = {found[0], found[1]};
+    TRY(motion_reading(s->a, &o.reading, err));
     if (s->a->n) return courses_of_motions(&s->list, s->a->operands, s->a->n, &o, err);
     if (s->methods[0].tracker) return add_acts(&s->list, err);
     for (int i = 0; i < 2; i++) shipped_path(found[i], sizeof found[i], PLAIN[i]);
@@ -179,10 +181,7 @@ static int run_demo(const args *a)
 }
 
 static const option OPTIONS[] = {
-    OPTION_TRACKER,
-    OPTION_PLANNER,
-    {"out", "FILE", "demo.html", "the page to write"},
-    {0},
+    OPTION_TRACKER, OPTION_PLANNER, {"out", "FILE", "demo.html", "the page to write"}, OPTIONS_READING, {0},
 };
 
 const command CMD_DEMO = {

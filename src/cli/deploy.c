@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/deploy_args.h"
 #include "cli/models.h"
+#include "cli/motion.h"
 #include "cli/operator.h"
 #include "cli/printer.h"
 #include "deploy/clock.h"
@@ -140,6 +141,7 @@ static hrc_status start(session *s, hrc_error *err)
                          .motion = arg(a, "motion"),
                          .cfg = &a->cfg,
                          .seed = a->seed};
+    TRY(motion_reading(a, &setup.reading, err));
     TRY(brain_create(&s->b, &setup, err));
     TRY(check_rehearsal(s, err));
     TRY(open_recording(s, &setup, err));
@@ -320,6 +322,7 @@ static const option OPTIONS[] = {
     {"no-realtime", NULL, NULL, "do not lock memory nor ask for real-time priorities"},
     {"no-switcher", NULL, NULL, "do not ask the motion switcher to release the robot"},
     {"freeze-policy", NULL, NULL, "for a test of the gate: the policy's thread stops after a second"},
+    OPTIONS_READING,
     {0},
 };
 

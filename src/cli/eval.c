@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/eval.h"
+#include "cli/motion.h"
 #include "eval/builtin.h"
 #include "eval/report.h"
 
@@ -23,8 +24,8 @@ static int read_course_options(const args *a, course_options *o)
         !arg_number(a, "starts", 1, 1000, &starts))
         return EXIT_USAGE;
     if (starts != floor(starts)) return cli_usage(a, "--starts is %g, expected a whole number", starts);
-    *o = (course_options){limit, hold, (int)starts};
-    return EXIT_DONE;
+    *o = (course_options){.limit_s = limit, .hold_s = hold, .starts = (int)starts};
+    return motion_options(a, "in-fps", &o->reading);
 }
 
 static hrc_status load_courses(eval_session *s, const course_options *o, hrc_error *err)
@@ -251,6 +252,7 @@ static const option OPTIONS[] = {
     {"out", "FILE", NULL, "the report (-o): one HTML page with tables, plots and replays"},
     {"csv", "FILE", NULL, "one line for each rollout"},
     {"require", "FIGURE=X", NULL, "exit 3 when the mean misses it: cr=0.9, joint_rad=1.2, ..."},
+    OPTIONS_READING,
     {0},
 };
 

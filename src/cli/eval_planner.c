@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/motion.h"
 #include "eval/planner_eval.h"
 #include "learn/motions.h"
 
@@ -105,7 +106,9 @@ static int run_eval_planner(const args *a)
     progress bar = progress_begin(a, "planning");
     hrc_status status = plan_model_load(&model, path, &err);
     if (status == HRC_OK) status = planner_verify(&model, &err);
-    if (status == HRC_OK) status = motions_load(&data, corpus_path, a->operands, a->n, false, &err);
+    clip_options reading;
+    if (status == HRC_OK) status = motion_reading(a, &reading, &err);
+    if (status == HRC_OK) status = motions_load(&data, corpus_path, a->operands, a->n, &reading, false, &err);
     if (status == HRC_OK) status = pool_create(&threads, a->threads, &err);
     if (status == HRC_OK)
         status =
@@ -130,6 +133,7 @@ static const option OPTIONS[] = {
     {"noise", "N", "0.1", "size of the noise a plan starts from: 1 varies as the corpus does"},
     {"cold", NULL, NULL, "no warm start (the paper's ablation)"},
     {"bf16", NULL, NULL, "plan in bfloat16"},
+    OPTIONS_READING,
     {0},
 };
 

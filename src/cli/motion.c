@@ -13,6 +13,13 @@ int motion_options(const args *a, const char *fps, clip_options *out)
     return EXIT_DONE;
 }
 
+hrc_status motion_reading(const args *a, clip_options *out, hrc_error *err)
+{
+    return motion_options(a, "in-fps", out) == EXIT_DONE
+               ? HRC_OK
+               : fail(err, HRC_EINVAL, "the motions cannot be read so");
+}
+
 const char *motion_out(const args *a)
 {
     const char *path = arg(a, "out");

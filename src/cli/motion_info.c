@@ -186,7 +186,7 @@ static int run_motion_info(const args *a)
     inspection all = {.n = a->n};
     hrc_error err;
     pool *threads;
-    int code = motion_options(a, "fps", &all.options);
+    int code = motion_options(a, "in-fps", &all.options);
     if (code != EXIT_DONE) return code;
     all.reports = calloc((size_t)a->n, sizeof *all.reports);
     if (!all.reports) abort();
@@ -204,7 +204,7 @@ static int run_motion_info(const args *a)
     return code;
 }
 
-static const option OPTIONS[] = {OPTION_QUAT, OPTION_INPUT_FPS("fps"), {0}};
+static const option OPTIONS[] = {OPTION_QUAT, OPTION_INPUT_FPS("in-fps"), {0}};
 
 const command CMD_MOTION_INFO = {
     .name = "motion info",
@@ -213,7 +213,7 @@ const command CMD_MOTION_INFO = {
     .details =
         "One file: every figure. Several: a table. The verdict is good, usable (`motion fix` or a cut\n"
         "helps, or a tracker will err there) or bad (probably not what the file claims).",
-    .example = "heracles motion info walk.csv --quat xyzw --fps 30",
+    .example = "heracles motion info walk.csv --quat xyzw --in-fps 30",
     .options = OPTIONS,
     .min_operands = 1,
     .max_operands = -1,

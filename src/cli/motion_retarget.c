@@ -199,7 +199,8 @@ static int run_retarget(const args *a)
 
 static const option OPTIONS[] = {
     {"out", "FILE", NULL, "where to write (-o): a motion file, or a folder for several"},
-    {"skeleton", "FILE", NULL, "map of joints to links, as assets/skeletons/cmu.ini; default: CMU or LAFAN1"},
+    {"skeleton", "FILE", NULL,
+     "map of joints to links, as assets/skeletons/cmu.ini; default: by the names of the joints"},
     {"floor", "M", NULL, "height of the capture's floor; default: follow what carries the person"},
     {"fps", "N", "50", "frame rate of the result"},
     {0},

@@ -14,7 +14,9 @@ static hrc_status make_sheet(const args *a, const sheet_options *options, const 
     clip c;
     bvh b;
     char *svg = NULL;
-    TRY(clip_load(&c, a->operands[0], NULL, NULL, err));
+    clip_options reading;
+    TRY(motion_reading(a, &reading, err));
+    TRY(clip_load(&c, a->operands[0], &reading, NULL, err));
     hrc_status status = source ? bvh_load(&b, source, NULL, err) : HRC_OK;
     if (status >= 0) {
         status = sheet_draw(&svg, &c, source ? &b : NULL, map, options, err);
@@ -46,10 +48,11 @@ static int run_sheet(const args *a)
 static const option OPTIONS[] = {
     {"out", "FILE", NULL, "the picture (-o), SVG"},
     {"bvh", "FILE", NULL, "the human motion it was made from, drawn under the robot"},
-    {"skeleton", "FILE", NULL, "map of the BVH's joints; default: CMU or LAFAN1"},
+    {"skeleton", "FILE", NULL, "map of the BVH's joints; default: by the names of the joints"},
     {"poses", "N", "16", "how many, evenly over the time"},
     {"columns", "N", "8", "poses in a row"},
     {"from", "DEGREES", "50", "where the viewer stands: 0 in front, 90 at the left"},
+    OPTIONS_READING,
     {0},
 };
 

@@ -6,12 +6,14 @@
 
 #include "base/rot.h"
 #include "cli/commands.h"
+#include "cli/motion.h"
 #include "eval/planner_eval.h"
 
 #define MAX_CHAIN_S 60
 
 /* "FILE@FRAME" (the last frame: FILE@-1), or the word "stand": the default stance where the state is. */
-static hrc_status load_pose(float out[HRC_NQ], const char *text, const float *state, hrc_error *err)
+static hrc_status load_pose(float out[HRC_NQ], const char *text, const float *state,
+                            const clip_options *reading, hrc_error *err)
 {
     if (state && !strcmp(text, "stand")) {
         double stance[HRC_NQ];
@@ -29,7 +31,7 @@ static hrc_status load_pose(float out[HRC_NQ], const char *text, const float *st
         return fail(err, HRC_EINVAL, "\"%.80s\" is not FILE@FRAME", text);
     snprintf(path, sizeof path, "%.*s", (int)(at - text), text);
     clip original, c;
-    TRY(clip_load(&original, path, NULL, NULL, err));
+    TRY(clip_load(&original, path, reading, NULL, err));
     hrc_status status = clip_resample(&c, &original, PLAN_FPS, err);
     clip_free(&original);
     TRY(status);
@@ -121,10 +123,13 @@ static int run_plan(const args *a)
     options.noise = (float)noise;
     hrc_status status = plan_model_load(&model, path, &err);
     if (status == HRC_OK) status = planner_verify(&model, &err);
-    if (status == HRC_OK) status = load_pose(state, from, NULL, &err);
-    if (status == HRC_OK) status = load_pose(target, to, state, &err);
+    clip_options reading;
+    if (status == HRC_OK) status = motion_reading(a, &reading, &err);
+    if (status == HRC_OK) status = load_pose(state, from, NULL, &reading, &err);
+    if (status == HRC_OK) status = load_pose(target, to, state, &reading, &err);
     if (status == HRC_OK) status = planner_create(&p, &model, &options, &err);
-    if (status == HRC_OK) status = make_motion(&motion, p, model.layout.horizon, state, target, chain_s, &err);
+    if (status == HRC_OK)
+        status = make_motion(&motion, p, model.layout.horizon, state, target, chain_s, &err);
     if (status == HRC_OK && out) status = clip_save(&motion, out, &err);
     int code = status < 0 ? cli_fail(&err) : report(a, &motion, target);
     clip_free(&motion);
@@ -140,6 +145,7 @@ static const option OPTIONS[] = {
     {"noise", "N", "0.1", "size of the noise a plan starts from: 1 varies as the corpus does"},
     {"chain", "SECONDS", NULL, "replan every 40 ms from the plan itself, without physics, this long"},
     {"out", "FILE", NULL, "write the motion (-o), to look at with 'heracles view'"},
+    OPTIONS_READING,
     {0},
 };
 

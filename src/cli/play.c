@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/models.h"
+#include "cli/motion.h"
 #include "deploy/play_server.h"
 #include "motion/shipped.h"
 
@@ -31,8 +32,10 @@ static hrc_status open_motions(const args *a, show *s, hrc_error *err)
         if (shipped_path(own[i], sizeof own[i], SHIPPED[i])) files[n++] = own[i];
     const char *from = arg(a, "corpus");
     if (!from && shipped_path(corpus_path, sizeof corpus_path, CORPUS)) from = corpus_path;
-    if (a->n) return catalog_open(&s->motions, from, a->operands, a->n, err);
-    return catalog_open(&s->motions, from, files, n, err);
+    clip_options reading;
+    TRY(motion_reading(a, &reading, err));
+    if (a->n) return catalog_open(&s->motions, from, a->operands, a->n, &reading, err);
+    return catalog_open(&s->motions, from, files, n, NULL, err);
 }
 
 static hrc_status set_the_scene(const args *a, show *s, hrc_error *err)
@@ -144,6 +147,7 @@ static const option OPTIONS[] = {
     OPTION_TRACKER,
     OPTION_PLANNER,
     {"seconds", "S", "0", "end after as long; 0: with Ctrl-C"},
+    OPTIONS_READING,
     {0},
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "cli/commands.h"
+#include "cli/motion.h"
 #include "control/library.h"
 #include "learn/comm.h"
 #include "learn/motions.h"
@@ -170,7 +171,9 @@ static hrc_status set_up(session *s, const practice_options *o, hrc_error *err)
     TRY(load_model(&s->tracker, arg(a, "tracker"), HRC_TRACKER, err));
     TRY(load_model(&s->planner, arg(a, "planner"), HRC_PLANNER, err));
     TRY(pool_create(&s->threads, a->threads, err));
-    TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, true, err));
+    clip_options reading;
+    TRY(motion_reading(a, &reading, err));
+    TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, true, err));
     TRY(make_room(s, o, err));
     identify(s, o);
     if (!arg(a, "resume") || access(s->part, F_OK) != 0) return HRC_OK;
@@ -343,6 +346,7 @@ static const option OPTIONS[] = {
     {"untaught", NULL, NULL, "no recorded ways up lead: the planner's own attempts only"},
     {"resume", NULL, NULL, "go on from FILE.part-0 when it is there"},
     {"checkpoint-minutes", "N", "3", "time between checkpoints"},
+    OPTIONS_READING,
     {0},
 };
 

@@ -32,6 +32,8 @@ static hrc_status again(const args *a, reflight *r, reflight_result *out, hrc_er
                          .motion = either(a, r, "motion"),
                          .cfg = &cfg,
                          .seed = seed ? strtoull(seed, NULL, 10) : 0};
+    const char *fps = reflight_note(r, "in_fps"), *quat = reflight_note(r, "quat");
+    setup.reading = (clip_options){.fps = fps ? strtod(fps, NULL) : 0, .quat = quat && *quat ? quat : NULL};
     hrc_status status = brain_create(&b, &setup, err);
     if (status == HRC_OK) status = reflight_run(r, b, &course, out, err);
     brain_free(b);

@@ -7,11 +7,12 @@
 
 #include "cli/commands.h"
 #include "cli/models.h"
+#include "cli/motion.h"
+#include "control/library.h"
 #include "eval/courses.h"
 #include "eval/page.h"
 #include "eval/performance.h"
 #include "eval/posture.h"
-#include "control/library.h"
 
 #define MAX_DISTURBANCES 64
 #define PUNCH_S 0.08
@@ -78,14 +79,17 @@ static void status_line(void *ctx, double t_s, const char *motion, const hrc_rep
     char words[160];
     snprintf(words, sizeof words, "%6.2f s  %s %d/%d%s  joints %.2f rad off  %lld plans, %lld refused", t_s,
              motion, r->frame, r->frames - 1,
-             r->waiting ? " (waits)" : r->off > 0.99 ? " (lost)" : "",
+             r->waiting      ? " (waits)"
+             : r->off > 0.99 ? " (lost)"
+                             : "",
              r->gap_rad, (long long)r->plans, (long long)(r->plans - r->verdicts[HRC_FINE]));
     progress_show(ctx, r->frames > 1 ? (double)r->frame / (r->frames - 1) : 0, words);
 }
 
 static hrc_status load_motions(const args *a, show *s, hrc_error *err)
 {
-    const course_options o = {.limit_s = 3600, .starts = 1};
+    course_options o = {.limit_s = 3600, .starts = 1};
+    TRY(motion_reading(a, &o.reading, err));
     TRY(courses_of_motions(&s->list, a->operands, a->n, &o, err));
     course *first = &s->list.courses[0];
     if (s->first >= first->motion.n - 1)
@@ -107,7 +111,8 @@ static hrc_status play(const args *a, show *s, hrc_error *err)
     s->p.tick = status_line, s->p.ctx = &bar;
     hrc_status status = pool_create(&threads, 1, err);
     if (status == HRC_OK) status = sim_create(&physics, &a->cfg, threads, err);
-    if (status == HRC_OK && s->p.start) status = posture_lying(s->start, arg(a, "start"), 0, 0, physics, 0, err);
+    if (status == HRC_OK && s->p.start)
+        status = posture_lying(s->start, arg(a, "start"), 0, 0, physics, 0, err);
     if (status == HRC_OK)
         status = hrc_controller_create(&c, s->models.tracker, s->models.planner, &options, err);
     if (status == HRC_OK) status = perform(&s->record, &s->result, &s->p, c, physics, err);
@@ -185,6 +190,7 @@ static const option OPTIONS[] = {
     {"hold", "SECONDS", "1", "hold the last frame of each motion"},
     {"record", "FILE", NULL, "write the rollout (safetensors), for 'heracles view'"},
     {"out", "FILE", "run.html", "the page (-o)"},
+    OPTIONS_READING,
     {0},
 };
 

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/motion.h"
 #include "cli/presets.h"
 #include "learn/comm.h"
 
@@ -53,6 +54,9 @@ static int run_command(const road *r, const command *cmd, const setting *given, 
     for (const setting *s = given; s->name; s++)
         for (int i = 0; i < noptions; i++)
             if (!strcmp(cmd->options[i].name, s->name)) sub.values[i] = s->value;
+    for (int i = 0; i < noptions && motions; i++) /* how motions are read is the same in every stage */
+        if (!strcmp(cmd->options[i].name, "in-fps") || !strcmp(cmd->options[i].name, "quat"))
+            sub.values[i] = arg(r->a, cmd->options[i].name);
     const int code = cmd->run(&sub);
     free(sub.values);
     return code;
@@ -279,6 +283,7 @@ static const option OPTIONS[] = {
     {"motion", "FILE...", NULL, "motions beside them, or alone; FILE#NAME is one clip of a corpus"},
     {"suite", "NAME", "validation", "what the closing report is about: a suite by name, or a FILE.csv"},
     {"suite-corpus", "FILE", NULL, "where its clips are; default: the shipped corpus"},
+    OPTIONS_READING,
     {0},
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/motion.h"
 #include "cli/presets.h"
 #include "cli/training.h"
 #include "learn/comm.h"
@@ -43,7 +44,8 @@ static hrc_status make_tuples(session *s, hrc_error *err)
         int which = s->data.heldout[i];
         lists[which][n[which]++] = (tuple_clip){s->data.clips[i].qpos, s->data.clips[i].n};
     }
-    if (status == HRC_OK) status = tuples_create(&s->train, lists[0], n[0], &s->practice, &o, s->threads, err);
+    if (status == HRC_OK)
+        status = tuples_create(&s->train, lists[0], n[0], &s->practice, &o, s->threads, err);
     if (status == HRC_OK && n[1] > 0)
         status = tuples_create(&s->heldout, lists[1], n[1], NULL, &o, s->threads, err);
     free(lists[0]);
@@ -83,7 +85,9 @@ static hrc_status set_up(session *s, hrc_error *err)
     if (leads()) cli_note(a, "reading motions");
     TRY(load_practice(s, err));
     TRY(pool_create(&s->threads, a->threads, err));
-    TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, mirror, err));
+    clip_options reading;
+    TRY(motion_reading(a, &reading, err));
+    TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, mirror, err));
     TRY(make_tuples(s, err));
     TRY(planner_trainer_create(&s->trainer, &a->cfg, s->train, s->heldout, a->seed, s->threads, err));
     if (resumed)
@@ -174,7 +178,8 @@ static hrc_status export_model(session *s, hrc_error *err)
 {
     const field *net = planner_trainer_field(s->trainer);
     char trained[256];
-    snprintf(trained, sizeof trained, "%lld steps of batch %d on %.1f min of motion (%s) and %d lessons of practice",
+    snprintf(trained, sizeof trained,
+             "%lld steps of batch %d on %.1f min of motion (%s) and %d lessons of practice",
              (long long)planner_trainer_steps(s->trainer), s->a->cfg.planner_batch, s->data.train_s / 60,
              arg(s->a, "corpus") ? file_name(arg(s->a, "corpus")) : "clip files", s->practice.n);
     char *settings = config_text(&s->a->cfg);
@@ -247,6 +252,7 @@ static const option OPTIONS[] = {
     {"minutes", "N", NULL, "stop and save after so many minutes; default: after planner.steps updates"},
     {"log-every", "N", "20", "steps between lines of the log"},
     {"heldout-every", "N", "200", "steps between measurements of the held-out loss"},
+    OPTIONS_READING,
     {0},
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/motion.h"
 #include "cli/presets.h"
 #include "cli/training.h"
 #include "learn/comm.h"
@@ -86,7 +87,9 @@ static hrc_status set_up(session *s, const tracker_method *method, int ntrials, 
                     comm_size());
     if (leads()) cli_note(a, "reading motions");
     TRY(pool_create(&s->threads, a->threads, err));
-    TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, false, err));
+    clip_options reading;
+    TRY(motion_reading(a, &reading, err));
+    TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, false, err));
     TRY(choose_clips(s, err));
     TRY(references_build(&s->refs, s->clips, s->n, !strcmp(a->cfg.env_mirror, "on"), s->threads, err));
     const tracker_plan plan = {method,  &a->cfg,    &s->refs, s->categories,
@@ -295,6 +298,7 @@ static const option OPTIONS[] = {
     {"trials", "N", "0", "trials of an examination; 0: 8 starts of a single clip, 48 of many"},
     {"trial-minutes", "N", "0", "time between examinations; 0: so that they take 5 % of it"},
     {"log-seconds", "N", "5", "time between lines of the log"},
+    OPTIONS_READING,
     {0},
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/commands.h"
+#include "cli/motion.h"
 #include "deploy/reflight.h"
 #include "eval/page.h"
 #include "motion/clip.h"
@@ -21,17 +22,12 @@ static void source_free(source *s)
     clip_free(&s->ref);
 }
 
-static hrc_status load_clip(clip *c, const char *path, hrc_error *err)
-{
-    clip_decisions why;
-    return clip_load(c, path, &(clip_options){0}, &why, err);
-}
-
 /* The reference at the rate of what it is shown with. */
-static hrc_status load_ref(clip *out, const char *path, double fps, hrc_error *err)
+static hrc_status load_ref(clip *out, const char *path, double fps, const clip_options *reading,
+                           hrc_error *err)
 {
     clip original;
-    TRY(load_clip(&original, path, err));
+    TRY(clip_load(&original, path, reading, NULL, err));
     hrc_status status = clip_resample(out, &original, fps, err);
     clip_free(&original);
     return status;
@@ -46,19 +42,20 @@ static hrc_status load_recording(rollout *out, const char *path, hrc_error *err)
     return status;
 }
 
-static hrc_status load_source(source *s, page_item *item, const char *path, const char *ref, hrc_error *err)
+static hrc_status load_source(source *s, page_item *item, const char *path, const char *ref,
+                              const clip_options *reading, hrc_error *err)
 {
     const bool recording = mcap_is_file(path);
     if (recording || rollout_is_file(path)) {
         TRY(recording ? load_recording(&s->run, path, err) : rollout_load(&s->run, path, err));
         *item = page_item_of(&s->run);
     } else {
-        TRY(load_clip(&s->motion, path, err));
+        TRY(clip_load(&s->motion, path, reading, NULL, err));
         *item = (page_item){
             .name = s->motion.name, .fps = s->motion.fps, .n = s->motion.n, .qpos = s->motion.qpos};
     }
     if (!ref) return HRC_OK;
-    TRY(load_ref(&s->ref, ref, item->fps, err));
+    TRY(load_ref(&s->ref, ref, item->fps, reading, err));
     item->ref = s->ref.qpos;
     item->nref = s->ref.n;
     return HRC_OK;
@@ -85,12 +82,15 @@ static int run_view(const args *a)
     hrc_error err;
     size_t bytes = 0;
     const char *out = arg(a, "out");
+    clip_options reading;
+    int usage = motion_options(a, "in-fps", &reading);
+    if (usage != EXIT_DONE) return usage;
     source *sources = calloc((size_t)a->n, sizeof *sources);
     page_item *items = calloc((size_t)a->n, sizeof *items);
     if (!sources || !items) abort();
     hrc_status status = HRC_OK;
     for (int i = 0; i < a->n && status == HRC_OK; i++)
-        status = load_source(&sources[i], &items[i], a->operands[i], arg(a, "ref"), &err);
+        status = load_source(&sources[i], &items[i], a->operands[i], arg(a, "ref"), &reading, &err);
     if (status == HRC_OK) status = page_write(out, items, a->n, &bytes, &err);
     int code = status == HRC_OK ? report(a, out, bytes, items) : cli_fail(&err);
     for (int i = 0; i < a->n; i++) source_free(&sources[i]);
@@ -102,6 +102,7 @@ static int run_view(const args *a)
 static const option OPTIONS[] = {
     {"out", "FILE", "replay.html", "the page to write"},
     {"ref", "FILE", NULL, "a clip to show as a ghost beside every motion"},
+    OPTIONS_READING,
     {0},
 };
 

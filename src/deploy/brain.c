@@ -7,13 +7,13 @@
 
 #include "base/file.h"
 #include "base/rot.h"
+#include "control/library.h"
 #include "deploy/clock.h"
 #include "deploy/lower.h"
 #include "motion/clip.h"
 #include "plan/state.h"
 #include "robot/bounds.h"
 #include "robot/capsules.h"
-#include "control/library.h"
 
 #define MISSES_PASS 2
 #define MISSES_LATE 25 /* a second */
@@ -60,10 +60,10 @@ static hrc_status hash_file(uint64_t *out, const char *path, hrc_error *err)
     return HRC_OK;
 }
 
-static hrc_status load_motion(brain *b, const char *path, hrc_error *err)
+static hrc_status load_motion(brain *b, const char *path, const clip_options *reading, hrc_error *err)
 {
     clip raw;
-    TRY(clip_load(&raw, path, NULL, NULL, err));
+    TRY(clip_load(&raw, path, reading, NULL, err));
     hrc_status status = clip_resample(&b->motion, &raw, HRC_RATE_HZ, err);
     clip_free(&raw);
     TRY(status);
@@ -97,7 +97,7 @@ static hrc_status load(brain *b, const brain_setup *setup, hrc_error *err)
     hrc_options o = control_options(setup->cfg, setup->seed);
     o.apart = 1;
     o.leash_m = 0; /* where the robot is on the floor is not known */
-    TRY(load_motion(b, setup->motion, err));
+    TRY(load_motion(b, setup->motion, &setup->reading, err));
     TRY(hash_file(&b->hash[0], setup->tracker_path, err));
     if (setup->planner) TRY(load_planner(b, setup, &o.plan, err));
     return hrc_controller_create(&b->loop, setup->tracker, setup->planner, &o, err);

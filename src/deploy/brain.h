@@ -13,6 +13,7 @@
 #define HRC_DEPLOY_BRAIN_H
 
 #include "deploy/pilot.h"
+#include "motion/clip.h"
 
 typedef struct brain brain;
 
@@ -22,6 +23,7 @@ typedef struct {
     const char *motion;                      /* any clip that `heracles motion info` reads */
     const config *cfg;                       /* section [control] */
     uint64_t seed;
+    clip_options reading; /* of the motion */
 } brain_setup;
 
 typedef struct {

@@ -177,6 +177,8 @@ int reflight_notes(mcap_note out[REFLIGHT_NOTES], arena *memory, const brain *b,
         {"blend_s", print(memory, "%.17g", course->blend_s)},
         {"hold_s", print(memory, "%.17g", course->hold_s)},
         {"settle_s", print(memory, "%.17g", course->settle_s)},
+        {"in_fps", print(memory, "%.17g", setup->reading.fps)},
+        {"quat", setup->reading.quat ? setup->reading.quat : ""},
         {"automatic", course->automatic ? "1" : "0"},
         {"config", settings ? settings : ""},
     };

@@ -5,10 +5,10 @@
 #define LONGEST_S 3600.0
 
 /* A file's motion at 50 Hz. */
-static hrc_status load_file(clip *out, const char *path, hrc_error *err)
+static hrc_status load_file(const catalog *c, clip *out, const char *path, hrc_error *err)
 {
     clip original;
-    TRY(clip_load(&original, path, NULL, NULL, err));
+    TRY(clip_load(&original, path, &c->reading, NULL, err));
     hrc_status status = clip_resample(out, &original, HRC_RATE_HZ, err);
     clip_free(&original);
     return status;
@@ -17,7 +17,7 @@ static hrc_status load_file(clip *out, const char *path, hrc_error *err)
 static hrc_status add_file(catalog *c, const char *path, hrc_error *err)
 {
     clip motion;
-    TRY(load_file(&motion, path, err));
+    TRY(load_file(c, &motion, path, err));
     catalog_entry *e = &c->entries[c->n];
     *e = (catalog_entry){.name = arena_strdup(&c->memory, motion.name),
                          .category = arena_strdup(&c->memory, *motion.category ? motion.category : "file"),
@@ -55,9 +55,10 @@ static hrc_status fill(catalog *c, const char *corpus_path, const char *const *f
 }
 
 hrc_status catalog_open(catalog *out, const char *corpus_path, const char *const *files, int n,
-                        hrc_error *err)
+                        const clip_options *reading, hrc_error *err)
 {
     *out = (catalog){0};
+    if (reading) out->reading = *reading;
     hrc_status status = fill(out, corpus_path, files, n, err);
     if (status < 0) catalog_close(out);
     return status;
@@ -82,7 +83,7 @@ hrc_status catalog_course(const catalog *c, int i, course *out, hrc_error *err)
     const catalog_entry *e = &c->entries[i];
     clip motion;
     if (e->path)
-        TRY(load_file(&motion, e->path, err));
+        TRY(load_file(c, &motion, e->path, err));
     else
         TRY(corpus_clip(&c->clips, e->clip, &motion, err));
     return course_create(out, e->name, e->category, &motion, false, 0, LONGEST_S, err);

@@ -18,11 +18,12 @@ typedef struct {
     corpus clips; /* nclips 0: none */
     int n;
     catalog_entry *entries; /* the files first */
+    clip_options reading;   /* of the files; its texts are the caller's */
 } catalog;
 
-/* corpus_path NULL: no corpus. Without any motion at all it fails. */
+/* corpus_path NULL: no corpus. reading may be NULL. Without any motion at all it fails. */
 hrc_status catalog_open(catalog *out, const char *corpus_path, const char *const *files, int n,
-                        hrc_error *err);
+                        const clip_options *reading, hrc_error *err);
 void catalog_close(catalog *c);
 int catalog_find(const catalog *c, const char *name); /* -1 when there is none */
 

@@ -123,7 +123,7 @@ hrc_status courses_of_motions(course_list *out, const char *const *paths, int n,
     hrc_status status = HRC_OK;
     for (int i = 0; i < n && status == HRC_OK; i++) {
         clip original, c = {0};
-        status = clip_load(&original, paths[i], NULL, NULL, err);
+        status = clip_load(&original, paths[i], &options->reading, NULL, err);
         if (status < 0) break;
         status = clip_resample(&c, &original, HRC_RATE_HZ, err);
         clip_free(&original);

@@ -11,9 +11,10 @@ typedef struct {
 } course_list;
 
 typedef struct {
-    double limit_s; /* longest rollout: 20 s in the paper */
-    double hold_s;  /* > 0: every reference is held for as long, piecewise constant */
-    int starts;     /* evenly spread over each motion, the first at frame 0; 1: frame 0 alone */
+    double limit_s;       /* longest rollout: 20 s in the paper */
+    double hold_s;        /* > 0: every reference is held for as long, piecewise constant */
+    int starts;           /* evenly spread over each motion, the first at frame 0; 1: frame 0 alone */
+    clip_options reading; /* of motion files */
 } course_options;
 
 /* NAME or FILE.csv. Clips that are named, not files, come from the corpus at corpus_path; NULL: the shipped

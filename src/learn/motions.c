@@ -26,10 +26,11 @@ static hrc_status from_corpus(motions *m, const corpus *c, hrc_error *err)
     return HRC_OK;
 }
 
-static hrc_status from_file(motions *m, const char *path, bool heldout, hrc_error *err)
+static hrc_status from_file(motions *m, const char *path, const clip_options *reading, bool heldout,
+                            hrc_error *err)
 {
     clip original, c;
-    TRY(clip_load(&original, path, NULL, NULL, err));
+    TRY(clip_load(&original, path, reading, NULL, err));
     hrc_status status = clip_resample(&c, &original, CORPUS_FPS, err);
     clip_free(&original);
     TRY(status);
@@ -83,20 +84,21 @@ static hrc_status load_corpora(motions *m, const char *paths, hrc_error *err)
 }
 
 /* split: every tenth is held out. */
-static hrc_status load_files(motions *m, const char *const *files, int n, bool split, hrc_error *err)
+static hrc_status load_files(motions *m, const char *const *files, int n, const clip_options *reading,
+                             bool split, hrc_error *err)
 {
     TRY(make_room(m, n, err));
     for (int i = 0; i < n; i++)
-        TRY(from_file(m, files[i], split && i % HELDOUT_EVERY == HELDOUT_EVERY - 1, err));
+        TRY(from_file(m, files[i], reading, split && i % HELDOUT_EVERY == HELDOUT_EVERY - 1, err));
     return HRC_OK;
 }
 
-hrc_status motions_load(motions *m, const char *corpora, const char *const *files, int nfiles, bool mirror,
-                        hrc_error *err)
+hrc_status motions_load(motions *m, const char *corpora, const char *const *files, int nfiles,
+                        const clip_options *reading, bool mirror, hrc_error *err)
 {
     *m = (motions){0};
     hrc_status status = corpora ? load_corpora(m, corpora, err) : HRC_OK;
-    if (status == HRC_OK) status = load_files(m, files, nfiles, !corpora, err);
+    if (status == HRC_OK) status = load_files(m, files, nfiles, reading, !corpora, err);
     if (status == HRC_OK && mirror) status = add_mirrored(m, err);
     if (status < 0) motions_free(m);
     return status;

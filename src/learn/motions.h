@@ -14,9 +14,10 @@ typedef struct {
     double train_s, heldout_s; /* without mirrored copies */
 } motions;
 
-/* corpora: one file or several, separated by commas; or NULL. Held-out clips are never mirrored. */
-hrc_status motions_load(motions *m, const char *corpora, const char *const *files, int nfiles, bool mirror,
-                        hrc_error *err);
+/* corpora: one file or several, separated by commas; or NULL. reading: how the files are read; may be NULL.
+ * Held-out clips are never mirrored. */
+hrc_status motions_load(motions *m, const char *corpora, const char *const *files, int nfiles,
+                        const clip_options *reading, bool mirror, hrc_error *err);
 
 void motions_free(motions *m);
 

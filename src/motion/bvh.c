@@ -264,10 +264,30 @@ void bvh_free(bvh *b)
     *b = (bvh){0};
 }
 
+/* "mixamorig:LeftArm", "mixamorig1_LeftArm", "Character1_LeftArm", "Left_Arm", "leftarm" are all LeftArm. */
+static bool same_joint(const char *name, const char *joint)
+{
+    const char *colon = strrchr(name, ':');
+    if (colon) name = colon + 1;
+    if (strncmp(name, "mixamorig", 9) == 0) {
+        name += 9;
+        name += strspn(name, "0123456789_");
+    } else if (strncmp(name, "Character", 9) == 0 && strchr(name, '_')) {
+        name = strchr(name, '_') + 1;
+    }
+    for (;; name++, joint++) {
+        name += strspn(name, "_ -");
+        if (tolower((unsigned char)*name) != tolower((unsigned char)*joint)) return false;
+        if (!*name) return true;
+    }
+}
+
 int bvh_find(const bvh *b, const char *joint)
 {
     for (int i = 0; i < b->njoints; i++)
         if (strcmp(b->joints[i].name, joint) == 0) return i;
+    for (int i = 0; i < b->njoints; i++)
+        if (same_joint(b->joints[i].name, joint)) return i;
     return -1;
 }
 

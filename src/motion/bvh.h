@@ -50,6 +50,7 @@ hrc_status bvh_load(bvh *b, const char *path, const bvh_options *options, hrc_er
 void bvh_free(bvh *b);
 
 int bvh_find(const bvh *b, const char *joint); /* -1 when there is none of that name */
+                                               /* an exact name first, else one with another prefix or case */
 
 /* World pose of every joint in a frame, or in BVH_REST. pos (njoints, 3), quat (njoints, 4). A position
  * channel takes the place of that part of the offset; rotations apply in the order of the channels. */

@@ -20,21 +20,22 @@ typedef struct {
 
 /* What an importer decided and on which evidence, one sentence each; "" where there was nothing to decide. */
 typedef struct {
-    char format[64], fps[160], joints[320], quat[320];
+    char format[64], fps[320], joints[320], quat[320];
 } clip_decisions;
 
 typedef struct {
-    double fps;       /* 0: from the file, or 30 for a CSV without one */
-    const char *quat; /* NULL: by evidence; "wxyz" or "xyzw" to force */
+    double fps;         /* 0: from the file, or 30 for a CSV without one */
+    const char *quat;   /* NULL: by evidence; "wxyz" or "xyzw" to force */
+    const char *member; /* which motion of a file that may hold several; NULL: the only one */
 } clip_options;
 
 hrc_status clip_create(clip *c, int n, double fps, const char *name, hrc_error *err); /* frames zeroed */
 hrc_status clip_label(clip *c, const char *category, const char *source, const char *licence, hrc_error *err);
 void clip_free(clip *c);
 
-/* By content, not by ending: CSV, NPZ (BeyondMimic, holosoma), safetensors clip. The result has passed
- * clip_check. clip_load also takes FILE#NAME, a clip of a corpus. options and why may be NULL. clip_parse is
- * the same on bytes; path serves name and errors. */
+/* By content, not by ending: CSV, NPZ, pickle, safetensors clip (docs/formats.md). The result has passed
+ * clip_check. clip_load also takes FILE#NAME, a clip of a corpus or of a pickle that holds several. options
+ * and why may be NULL. clip_parse is the same on bytes; path serves name and errors. */
 hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
                       clip_decisions *why, hrc_error *err);
 hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,

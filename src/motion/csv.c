@@ -1,15 +1,16 @@
-/* CSV without header, 36 numbers a line: root x y z (m), root quaternion, 29 joint angles (rad). Nothing in
- * the file says its frame rate or the order of its quaternion: the rate comes from the options, the order
- * from evidence (quat_order.c). */
+/* CSV without header (for one with: csv_named.c), 36 numbers a line: root x y z (m), root quaternion, 29
+ * joint angles (rad). Nothing in the file says its frame rate or the order of its quaternion: the rate comes
+ * from the options, the order from evidence (quat_order.c). */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "motion/csv_table.h"
 #include "motion/formats.h"
+#include "motion/rate.h"
 
-#define FIELD_MAX 63              /* longest number that is read, in characters */
 #define LINE_MIN (2 * HRC_NQ - 1) /* one digit a column and the commas between */
 #define DEFAULT_FPS 30            /* of Unitree's LAFAN1 set */
 #define NUMBER_MAX 18             /* longest text of "%.9g" and a separator, with room */
@@ -18,38 +19,6 @@ typedef struct {
     const char *at, *end; /* what is left of the bytes */
     int line;             /* of `at`, from 1 */
 } reader;
-
-/* The field's text made fit to be shown: short, printable. */
-static const char *shown(char out[24], const char *text, size_t n)
-{
-    size_t k = 0;
-    for (; k < n && k < 20; k++) out[k] = isprint((unsigned char)text[k]) ? text[k] : '?';
-    out[k] = 0;
-    return out;
-}
-
-/* One number of the line [*at, end), and step past the comma behind it. */
-static hrc_status parse_field(float *out, const char **at, const char *end, const char *path, int line,
-                              int column, hrc_error *err)
-{
-    const char *comma = memchr(*at, ',', (size_t)(end - *at)), *stop = comma ? comma : end;
-    size_t n = (size_t)(stop - *at);
-    char text[FIELD_MAX + 1], quoted[24], *rest = text;
-    if (n <= FIELD_MAX) {
-        memcpy(text, *at, n);
-        text[n] = 0;
-        *out = strtof(text, &rest);
-        while (isspace((unsigned char)*rest)) rest++;
-    }
-    if (rest == text || rest != text + n)
-        return fail(err, HRC_EFORMAT, "%s: line %d, column %d: \"%s\" is not a number%s", path, line, column,
-                    shown(quoted, *at, n), line == 1 ? " (expected 36 numbers a line and no header)" : "");
-    if (!isfinite(*out))
-        return fail(err, HRC_ENONFINITE, "%s: line %d, column %d: \"%s\", expected a finite number", path,
-                    line, column, shown(quoted, *at, n));
-    *at = comma ? comma + 1 : end;
-    return HRC_OK;
-}
 
 static hrc_status parse_line(float *frame, const char *at, const char *end, const char *path, int line,
                              hrc_error *err)
@@ -62,8 +31,8 @@ static hrc_status parse_line(float *frame, const char *at, const char *end, cons
         return fail(err, HRC_EFORMAT,
                     "%s: line %d: %d columns (\"%s...\"), expected %d: root position 3, root quaternion 4, "
                     "joint angles %d",
-                    path, line, columns, shown(quoted, at, (size_t)(end - at)), HRC_NQ, HRC_JOINTS);
-    for (int k = 0; k < HRC_NQ; k++) TRY(parse_field(&frame[k], &at, end, path, line, k + 1, err));
+                    path, line, columns, csv_shown(quoted, at, (size_t)(end - at)), HRC_NQ, HRC_JOINTS);
+    for (int k = 0; k < HRC_NQ; k++) TRY(csv_number(&frame[k], &at, end, path, line, k + 1, err));
     double norm = 0;
     for (int k = 3; k < 7; k++) norm += (double)frame[k] * frame[k];
     norm = sqrt(norm);
@@ -97,6 +66,7 @@ hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_opti
                      clip_decisions *why, hrc_error *err)
 {
     *c = (clip){0};
+    if (csv_has_header(bytes)) return csv_named_parse(c, path, bytes, options, why, err);
     while (bytes.size > 0 && isspace((unsigned char)bytes.data[bytes.size - 1])) bytes.size--;
     if (bytes.size == 0)
         return fail(err, HRC_EFORMAT, "%s: is empty, expected lines of %d numbers", path, HRC_NQ);
@@ -106,8 +76,8 @@ hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_opti
     if (lines > most) lines = most;
     if (lines > CLIP_MAX_FRAMES)
         return fail(err, HRC_EFORMAT, "%s: %zu lines, expected at most %d", path, lines, CLIP_MAX_FRAMES);
-    double fps = options->fps > 0 ? options->fps : DEFAULT_FPS;
-    TRY(clip_create_for(c, (int)lines, fps, path, err));
+    double assumed = options->fps > 0 ? options->fps : DEFAULT_FPS; /* good for sliding */
+    TRY(clip_create_for(c, (int)lines, assumed, path, err));
     hrc_status status = parse_lines(c, path, (reader){bytes.data, bytes.data + bytes.size, 1}, err);
     if (status >= 0) status = clip_check(c, path, err);
     if (status >= 0) status = quat_order_settle(c, path, options->quat, why, err);
@@ -116,8 +86,7 @@ hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_opti
         return status;
     }
     snprintf(why->format, sizeof why->format, "CSV of %d columns", HRC_NQ);
-    snprintf(why->fps, sizeof why->fps,
-             options->fps > 0 ? "%g, as asked for" : "%g, assumed: a CSV does not say", fps);
+    rate_settle(c, &(rate_source){.path = path, .asked = options->fps, .usual = DEFAULT_FPS}, why);
     return HRC_OK;
 }
 

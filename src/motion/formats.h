@@ -14,6 +14,8 @@ hrc_status clip_create_for(clip *c, int n, double fps, const char *path, hrc_err
 /* 36 columns without header: root position, root quaternion, 29 joints (Unitree's LAFAN1 set and others). */
 hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
                      clip_decisions *why, hrc_error *err);
+hrc_status csv_named_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                           clip_decisions *why, hrc_error *err);       /* with a header */
 hrc_status csv_write(const clip *c, const char *path, hrc_error *err); /* quaternion x,y,z,w */
 
 /* Ours: a safetensors file with the tensor "qpos". */
@@ -26,6 +28,14 @@ hrc_status clipfile_write(const clip *c, const char *path, hrc_error *err);
 hrc_status npz_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
                      clip_decisions *why, hrc_error *err);
 hrc_status npz_write(const clip *c, const char *path, hrc_error *err); /* BeyondMimic, MuJoCo's order */
+
+/* Pickles of GMR, TWIST, GMT (one motion) and of ASAP, PBHC, SONIC through joblib (name: motion). */
+hrc_status pkl_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                     clip_decisions *why, hrc_error *err);
+
+/* SONIC's folder of CSV files. */
+hrc_status sonic_load(clip *c, const char *folder, const clip_options *options, clip_decisions *why,
+                      hrc_error *err);
 
 /* Frames hold the quaternion as it stood in the file; find out in which order that was, say why, and bring
  * it to w,x,y,z. `forced` is "wxyz", "xyzw" or NULL. Refuses when both orders fit. */

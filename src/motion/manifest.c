@@ -41,12 +41,22 @@ static int column(char *const *field, int n, const char *name)
     return -1;
 }
 
+static hrc_status parse_rate(double *out, const char *text, const char *path, int line, hrc_error *err)
+{
+    char *end;
+    *out = strtod(text, &end);
+    if (!*end && *out >= 0 && *out <= 10000) return HRC_OK; /* an empty text is 0 */
+    return fail(err, HRC_EFORMAT, "%s:%d: fps is \"%.40s\", expected a frame rate or nothing", path, line,
+                text);
+}
+
 static hrc_status parse_text(manifest *m, const char *path, char *text, hrc_error *err)
 {
     char *field[COLUMNS_MAX];
     int width = split_line(&text, field), line = 1, n;
     int id = column(field, width, "id"), category = column(field, width, "category"),
-        description = column(field, width, "description"), left_out = column(field, width, "left_out");
+        description = column(field, width, "description"), left_out = column(field, width, "left_out"),
+        fps = column(field, width, "fps");
     if (id < 0 || category < 0)
         return fail(err, HRC_EFORMAT, "%s:1: no column \"%s\", expected a header with id and category", path,
                     id < 0 ? "id" : "category");
@@ -57,9 +67,14 @@ static hrc_status parse_text(manifest *m, const char *path, char *text, hrc_erro
             return fail(err, HRC_EFORMAT, "%s:%d: %d fields%s, expected %d as in the header", path, line,
                         n < 0 ? 0 : n, n < 0 ? " (a quote that stays open)" : "", width);
         if (!*field[id]) return fail(err, HRC_EFORMAT, "%s:%d: the id is empty", path, line);
-        m->rows[m->n++] =
-            (manifest_row){field[id], field[category], description < 0 ? "" : field[description],
-                           left_out < 0 ? "" : field[left_out], line};
+        double rate = 0;
+        if (fps >= 0) TRY(parse_rate(&rate, field[fps], path, line, err));
+        m->rows[m->n++] = (manifest_row){field[id],
+                                         field[category],
+                                         description < 0 ? "" : field[description],
+                                         left_out < 0 ? "" : field[left_out],
+                                         rate,
+                                         line};
     }
     return m->n ? HRC_OK : fail(err, HRC_EFORMAT, "%s: has a header but no rows", path);
 }

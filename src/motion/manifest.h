@@ -1,6 +1,7 @@
 /* A manifest: what the files of a folder hold. CSV with a header; the columns id (file name without ending)
- * and category are needed; description, and left_out (why a file is not to be used; empty when it is) are
- * used when there, others are left alone. Fields may be quoted. */
+ * and category are needed; description, left_out (why a file is not to be used; empty when it is) and fps
+ * (its frame rate; empty or 0: as the file has it) are used when there, others are left alone. Fields may be
+ * quoted. */
 #ifndef HRC_MOTION_MANIFEST_H
 #define HRC_MOTION_MANIFEST_H
 
@@ -9,7 +10,8 @@
 
 typedef struct {
     const char *id, *category, *description, *left_out;
-    int line; /* of the file, counting rows */
+    double fps; /* 0: not said */
+    int line;   /* of the file, counting rows */
 } manifest_row;
 
 typedef struct {

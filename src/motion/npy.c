@@ -157,6 +157,11 @@ hrc_status npy_to_c_order(npy *a, const char *where, arena *memory, hrc_error *e
     return HRC_OK;
 }
 
+bool npy_is_number(const npy *a)
+{
+    return (a->kind == 'f' || a->kind == 'i') && (a->item == 4 || a->item == 8);
+}
+
 double npy_number(const npy *a, int64_t i)
 {
     const char *at = a->data + i * a->item;

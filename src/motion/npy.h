@@ -25,6 +25,9 @@ hrc_status npy_parse(npy *a, const char *where, file_view bytes, hrc_error *err)
 /* Bring it to C order (the last index runs fastest), copying into the arena when it is not. */
 hrc_status npy_to_c_order(npy *a, const char *where, arena *memory, hrc_error *err);
 
+/* Whether npy_number knows the type: <f4 <f8 <i4 <i8. */
+bool npy_is_number(const npy *a);
+
 /* Element i in C order. */
 double npy_number(const npy *a, int64_t i);
 void npy_text(const npy *a, int64_t i, char *out, size_t size); /* what is not ASCII becomes '?' */

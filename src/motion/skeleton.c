@@ -41,7 +41,7 @@ double skeleton_unit(const bvh *b, char *why, size_t size)
                 {0.001, "millimetre"},
                 {0.0254, "inch"},
                 {BVH_CMU, "0.056444 m, of the CMU database"}};
-    double chain = longest_chain(b);
+    double chain = longest_chain(b) / b->unit;
     int best = 1;
     if (!(chain > 0)) {
         snprintf(why, size, "centimetre, assumed: the bones have no length");

@@ -19,7 +19,7 @@ typedef struct {
 bool skeleton_is_bvh(file_view bytes);
 
 /* Metres per unit, of the usual ones (m, cm, mm, inch, CMU's): the one in which the person has the most usual
- * size. b must have been read with unit 1. Says why. */
+ * size. Says why. */
 double skeleton_unit(const bvh *b, char *why, size_t size);
 
 /* fps 0: as the file says. */

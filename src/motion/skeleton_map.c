@@ -7,11 +7,16 @@
 
 #include "base/config.h"
 #include "base/rot.h"
+#include "motion/skeleton.h"
 
 extern const char embed_skeleton_cmu[], embed_skeleton_cmu_end[];
 extern const char embed_skeleton_lafan1[], embed_skeleton_lafan1_end[];
+extern const char embed_skeleton_mixamo[], embed_skeleton_mixamo_end[];
+extern const char embed_skeleton_xsens[], embed_skeleton_xsens_end[];
+extern const char embed_skeleton_biovision[], embed_skeleton_biovision_end[];
 
-#define KNOWN_MAPS 2
+#define KNOWN_MAPS 5
+#define UNIT_OFF 1.8 /* times: a person's size says more than the map */
 
 /* ---- The robot's side ---- */
 
@@ -216,17 +221,26 @@ hrc_status skeleton_map_check(const skeleton_map *map, const bvh *b, const char 
 hrc_status skeleton_map_find(skeleton_map *map, const bvh *b, const char *path, hrc_error *err)
 {
     const file_view text[KNOWN_MAPS] = {
+        {embed_skeleton_mixamo,
+         (size_t)(embed_skeleton_mixamo_end - embed_skeleton_mixamo)}, /* has all of CMU's */
         {embed_skeleton_cmu, (size_t)(embed_skeleton_cmu_end - embed_skeleton_cmu)},
         {embed_skeleton_lafan1, (size_t)(embed_skeleton_lafan1_end - embed_skeleton_lafan1)},
+        {embed_skeleton_xsens, (size_t)(embed_skeleton_xsens_end - embed_skeleton_xsens)},
+        {embed_skeleton_biovision, (size_t)(embed_skeleton_biovision_end - embed_skeleton_biovision)},
     };
-    static const char *const NAME[KNOWN_MAPS] = {"skeletons/cmu.ini", "skeletons/lafan1.ini"};
-    char sentence[400] = "";
+    static const char *const NAME[KNOWN_MAPS] = {"skeletons/mixamo.ini", "skeletons/cmu.ini",
+                                                 "skeletons/lafan1.ini", "skeletons/xsens.ini",
+                                                 "skeletons/biovision.ini"};
+    char sentence[700] = "";
     for (int i = 0; i < KNOWN_MAPS; i++) {
         skeleton_map known;
-        char names[120];
+        char names[90];
         TRY(skeleton_map_parse(&known, NAME[i], text[i], err));
         int missing = missing_joints(names, sizeof names, &known, b);
         if (missing == 0) {
+            char why[160];
+            double unit = skeleton_unit(b, why, sizeof why);
+            if (unit > UNIT_OFF * known.unit || known.unit > UNIT_OFF * unit) known.unit = unit;
             *map = known;
             return HRC_OK;
         }

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Writes the fixtures of motions beside this script, with the real NumPy (Debian: python3-numpy).
+"""Writes the fixtures of motions beside this script, with the real NumPy and joblib (Debian: python3-numpy,
+python3-joblib).
 
 The motion is test/synthetic.c's synthetic_turn, made by formula. Forward kinematics is done here a second
 time, with matrices, from the table of links in src/robot/g1.c.
@@ -7,13 +8,20 @@ time, with matrices, from the table of links in src/robot/g1.c.
                                                 in Fortran order, as NumPy makes them by taking columns
   beyondmimic_mujoco.npz   np.savez_compressed  MuJoCo's order, no names
   holosoma.npz             np.savez_compressed  float64, root pose in joint_pos, names, more bodies
+  gmr.pkl                  pickle, protocol 4   keys of GMR, 29 joints, bodies with names
+  gmr23.pkl                pickle, protocol 5   the same without bodies, 23 joints
+  asap.pkl                 joblib.dump          keys of ASAP, 23 joints, one array in Fortran order
+  asap_set.pkl             joblib, compress=3   two motions of 29 joints
+  qpos.npz                 np.savez             qpos of MuJoCo, its rate as "frequency"
   turn.csv                 np.savetxt           3 frames, quaternion x,y,z,w
   turn.safetensors         by hand              3 frames
 """
 import json
 import os
+import pickle
 import re
 import struct
+import joblib
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -115,6 +123,37 @@ np.savez_compressed(os.path.join(HERE, "holosoma.npz"), fps=np.array(float(FPS))
                     body_pos_w=body_pos, body_quat_w=body_quat, body_lin_vel_w=rates(body_pos),
                     body_ang_vel_w=np.zeros((N, 51, 3)), joint_names=np.array([names[k] for k in shuffled]),
                     body_names=np.array(bodies))
+
+# Pickles. Bodies are in the pelvis' frame; the quaternion is x,y,z,w.
+xyzw = qpos[:, [4, 5, 6, 3]]
+at_origin = np.hstack([np.tile([0, 0, 0, 1.0, 0, 0, 0], (N, 1)), qpos[:, 7:]])
+local = kinematics(table, at_origin)[0].astype(np.float32)
+gmr = {"fps": np.float64(FPS), "root_pos": qpos[:, :3], "root_rot": xyzw, "dof_pos": qpos[:, 7:],
+       "local_body_pos": local, "link_body_list": [row[0] for row in table]}
+with open(os.path.join(HERE, "gmr.pkl"), "wb") as f:
+    pickle.dump(gmr, f, protocol=4)
+without_wrists = np.r_[0:19, 22:26]
+short = {"fps": float(FPS), "root_pos": qpos[:, :3].astype(np.float32), "root_rot": xyzw.astype(np.float32),
+         "dof_pos": np.ascontiguousarray(qpos[:, 7:][:, without_wrists].astype(np.float32)),
+         "local_body_pos": None, "link_body_list": None}
+with open(os.path.join(HERE, "gmr23.pkl"), "wb") as f:
+    pickle.dump(short, f, protocol=5)
+
+
+def asap(columns):
+    angles = qpos[:, 7:][:, columns].astype(np.float32)
+    vectors = np.zeros((N, 1 + len(columns) + 3, 3), np.float32)
+    for k, joint in enumerate(columns):
+        vectors[:, 1 + k] = angles[:, k:k + 1] * table[1 + joint][4]
+    return {"root_trans_offset": qpos[:, :3].astype(np.float32), "pose_aa": vectors,
+            "dof": np.asfortranarray(angles), "root_rot": xyzw, "smpl_joints": np.zeros((N, 24, 3), np.float32),
+            "fps": FPS}
+
+
+joblib.dump({"turn": asap(without_wrists)}, os.path.join(HERE, "asap.pkl"))
+joblib.dump({"first": asap(np.arange(29)), "second": asap(np.arange(29))}, os.path.join(HERE, "asap_set.pkl"),
+            compress=3)
+np.savez(os.path.join(HERE, "qpos.npz"), qpos=qpos, qvel=np.zeros((N, 35)), frequency=np.array(float(FPS)))
 
 np.savetxt(os.path.join(HERE, "turn.csv"), qpos[:3][:, [0, 1, 2, 4, 5, 6, 3, *range(7, 36)]], "%.9g", ",")
 header = json.dumps({"__metadata__": {"format": "heracles-clip", "name": "turn", "fps": str(FPS),
