@@ -23,7 +23,7 @@ PKG_CHECK = $(PKG_BUILD) clang-format clang-tidy cppcheck
 PKG_FUZZ  = $(PKG_BUILD) clang libclang-rt-14-dev
 
 # libheracles needs libm and threads; the program also motions, simulator and the rest.
-LIB_DIRS  = base nn robot plan track control
+LIB_DIRS  = base nn onnx robot plan track control
 APP_DIRS  = motion sim learn eval deploy cli
 sources   = $(filter-out $(OTHER_COMM),$(foreach d,$(1),$(wildcard src/$(d)/*.c)))
 # make MPI=1 BUILD=build-mpi: training in several processes (src/learn/comm.h).

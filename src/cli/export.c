@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "eval/onnx_field.h"
+#include "plan/onnx.h"
 #include "plan/flow.h"
 #include "plan/planner.h"
 

@@ -1,10 +1,10 @@
-#include "eval/onnx_field.h"
+#include "plan/onnx.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "eval/onnx.h"
+#include "onnx/write.h"
 #include "robot/names.h"
 
 /* A graph under construction: tokens are (N*T, C) between the products, (N, T, C) elsewhere. */
