@@ -1,6 +1,7 @@
 /* Policies of others as trackers, and our own export: observations, orders of joints, refusals, rollouts. */
 #include "shell.h" /* before anything that has a type named text */
 
+#include "motion/clip.h"
 #include "onnx/write.h"
 #include "track/others_parts.h"
 
@@ -156,6 +157,73 @@ static void test_refusals(void)
     ENSURE(shell("$HERACLES eval motions/wave.safetensors --method x=motions/wave.onnx --planner off") == 1);
 }
 
+/* ---- The motion that a policy carries ---- */
+
+/* Three frames: joint i of the file is 0.01 i + 0.1 t; the second body, the pelvis, at height 0.8 + t. */
+static void write_carrier(const char *path)
+{
+    static const int64_t axis = 0, whole = TYPE_INT64;
+    float joints[3 * HRC_JOINTS], pos[3 * 6] = {0}, quat[3 * 8] = {0};
+    hrc_error err;
+    onnx_graph g = {0};
+    for (int t = 0; t < 3; t++) {
+        for (int i = 0; i < HRC_JOINTS; i++) joints[t * HRC_JOINTS + i] = 0.01f * (float)i + 0.1f * (float)t;
+        pos[t * 6 + 5] = 0.8f + (float)t;
+        quat[t * 8] = quat[t * 8 + 4] = 1;
+    }
+    onnx_value time = onnx_input(&g, "time_step", (int64_t[]){1, 1}, 2);
+    onnx_value at = onnx_node(&g, "Cast", &time, 1, NULL, 1, &(onnx_attribute){"to", &whole, -1}, 1);
+    at = onnx_op2(&g, "Squeeze", at, onnx_ints(&g, "one", (int64_t[]){1}, 1));
+    const struct {
+        const char *name, *table;
+        const float *data;
+        int64_t dims[3];
+        int ndim;
+    } OUT[] = {{"joint_pos", "a", joints, {3, HRC_JOINTS}, 2},
+               {"body_pos_w", "b", pos, {3, 2, 3}, 3},
+               {"body_quat_w", "c", quat, {3, 2, 4}, 3}};
+    for (int i = 0; i < 3; i++) {
+        onnx_value table = onnx_floats(&g, OUT[i].table, OUT[i].data, OUT[i].dims, OUT[i].ndim);
+        onnx_value row = onnx_node(&g, "Gather", (onnx_value[]){table, at}, 2, NULL, 1,
+                                   &(onnx_attribute){"axis", &axis, -1}, 1);
+        const int64_t dims[3] = {1, OUT[i].dims[1], OUT[i].dims[2]};
+        onnx_output(&g, OUT[i].name, row, dims, OUT[i].ndim);
+    }
+    onnx_meta(&g, "joint_names", backwards());
+    onnx_meta(&g, "body_names", "torso_link,pelvis");
+    ENSURE_OK(onnx_write(&g, "policy", path, &err));
+    onnx_free(&g);
+}
+
+static void test_carried_motion(void)
+{
+    hrc_error err;
+    clip c;
+    const char *path = test_path("carrier.onnx");
+    write_carrier(path);
+    ENSURE_OK(clip_load(&c, path, NULL, NULL, &err));
+    ENSURE(c.n == 3 && c.fps == 50);
+    for (int t = 0; t < 3; t++) {
+        const float *q = clip_frame(&c, t);
+        ENSURE_NEAR((double)q[2], 0.8 + t, 1e-6);
+        ENSURE_NEAR((double)q[3], 1, 1e-6);
+        ENSURE_NEAR((double)q[7 + HRC_JOINTS - 1], 0.1 * t, 1e-6); /* its first joint is our last */
+        ENSURE_NEAR((double)q[7], 0.28 + 0.1 * t, 1e-6);
+    }
+    clip_free(&c);
+    write_mimic(path, 154, 0, NULL, NULL);
+    ENSURE(clip_load(&c, path, NULL, NULL, &err) < 0 && strstr(err.text, "has no time_step"));
+}
+
+static void test_own_motion(void)
+{
+    if (access(FORMATS "holosoma_dancing.onnx", R_OK)) SKIP("no " FORMATS);
+    json_t *j = shell_json("$HERACLES eval " FORMATS "holosoma_dancing.onnx --limit 8 --tracker " FORMATS
+                           "holosoma_dancing.onnx --planner off --json --quiet");
+    ENSURE(number(j, "", "cr") == 1 && number(j, "", "joint_rad") < 0.8);
+    json_decref(j);
+}
+
 /* ---- Our own export ---- */
 
 static void test_export(void)
@@ -207,5 +275,6 @@ static void test_arena(void)
 }
 
 TEST_TABLE({"others.twist2_observation", test_twist2_observation}, {"others.mimic_orders", test_mimic_orders},
-           {"others.refusals", test_refusals}, {"others.export", test_export}, {"others.bases", test_bases},
-           {"others.arena", test_arena})
+           {"others.refusals", test_refusals}, {"others.carried_motion", test_carried_motion},
+           {"others.own_motion", test_own_motion}, {"others.export", test_export},
+           {"others.bases", test_bases}, {"others.arena", test_arena})

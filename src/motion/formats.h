@@ -27,6 +27,11 @@ hrc_status npz_parse(clip *c, const char *path, file_view bytes, const clip_opti
                      clip_decisions *why, hrc_error *err);
 hrc_status npz_write(const clip *c, const char *path, hrc_error *err); /* BeyondMimic, MuJoCo's order */
 
+/* The motion that an ONNX policy of BeyondMimic's family carries: inputs time_step, outputs joint_pos and the
+ * pose of a link, at 50 fps. Its end is where the outputs stay as they are. */
+hrc_status policy_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                        clip_decisions *why, hrc_error *err);
+
 /* Frames hold the quaternion as it stood in the file; find out in which order that was, say why, and bring
  * it to w,x,y,z. `forced` is "wxyz", "xyzw" or NULL. Refuses when both orders fit. */
 hrc_status quat_order_settle(clip *c, const char *path, const char *forced, clip_decisions *why,

@@ -19,6 +19,7 @@ struct onnx_program {
     int *inputs, *outputs; /* slots */
     int ninputs, noutputs;
     size_t work;
+    double products;
 };
 
 struct onnx_runner {
@@ -289,6 +290,7 @@ static hrc_status build(onnx_program *p, const onnx_file *f, hrc_error *err)
     }
     p->nslots = b.nslots;
     p->work = b.work;
+    p->products = b.products;
     return find_outputs(&b, p);
 }
 
@@ -337,6 +339,11 @@ size_t onnx_input_count(const onnx_program *p, int i)
 size_t onnx_output_count(const onnx_program *p, int i)
 {
     return p->slots[p->outputs[i]].count;
+}
+
+double onnx_products(const onnx_program *p)
+{
+    return p->products;
 }
 
 /* ---- Running ---- */

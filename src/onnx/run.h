@@ -21,6 +21,7 @@ int onnx_program_input(const onnx_program *p, const char *name);
 int onnx_program_output(const onnx_program *p, const char *name);
 size_t onnx_input_count(const onnx_program *p, int i);
 size_t onnx_output_count(const onnx_program *p, int i);
+double onnx_products(const onnx_program *p); /* that a run takes */
 
 hrc_status onnx_runner_create(onnx_runner **out, const onnx_program *p, hrc_error *err);
 void onnx_runner_free(onnx_runner *r);           /* NULL is fine */

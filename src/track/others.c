@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "robot/names.h"
 #include "track/onnx.h"
 #include "track/others_parts.h"
 
@@ -19,24 +20,13 @@ struct others_runner {
 
 /* ---- Lists in words ---- */
 
-bool next_word(const char **list, char *out, size_t size)
-{
-    static const char BETWEEN[] = " ,\t\n\r[]\"'";
-    *list += strspn(*list, BETWEEN);
-    const size_t n = strcspn(*list, BETWEEN);
-    if (!n) return false;
-    snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), *list);
-    *list += n;
-    return true;
-}
-
 hrc_status joint_numbers(const others_model *m, const char *list, const char *what, double out[HRC_JOINTS],
                          hrc_error *err)
 {
     char word[80];
     double found[HRC_JOINTS];
     int n = 0;
-    for (; next_word(&list, word, sizeof word); n++) {
+    for (; list_word(&list, word, sizeof word); n++) {
         char *end;
         const double x = strtod(word, &end);
         if (*end || !isfinite(x) || fabs(x) > 1e6)

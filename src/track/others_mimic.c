@@ -8,6 +8,7 @@
 
 #include "base/rot.h"
 #include "robot/fk.h"
+#include "robot/names.h"
 #include "track/others_parts.h"
 
 typedef enum {
@@ -55,7 +56,7 @@ static hrc_status add_term(others_model *m, const char *name, hrc_error *err)
 static hrc_status add_terms(others_model *m, const char *list, hrc_error *err)
 {
     char word[80];
-    while (next_word(&list, word, sizeof word)) TRY(add_term(m, word, err));
+    while (list_word(&list, word, sizeof word)) TRY(add_term(m, word, err));
     return HRC_OK;
 }
 
@@ -90,24 +91,6 @@ static hrc_status check_terms(const others_model *m, hrc_error *err)
 
 /* ---- Metadata ---- */
 
-static hrc_status read_joints(others_model *m, const char *list, hrc_error *err)
-{
-    char word[80];
-    bool seen[HRC_JOINTS] = {0};
-    int n = 0;
-    for (; next_word(&list, word, sizeof word); n++) {
-        const int j = hrc_robot_joint_index(word);
-        if (j < 0 || n == HRC_JOINTS || seen[j])
-            return fail(err, HRC_EFORMAT,
-                        "%s: joint %d is \"%s\", expected the %d joints of the G1, each once", m->file.path,
-                        n, word, HRC_JOINTS);
-        seen[j] = true;
-        m->joint[n] = j;
-    }
-    if (n == HRC_JOINTS) return HRC_OK;
-    return fail(err, HRC_EFORMAT, "%s: %d joints, expected the %d of the G1", m->file.path, n, HRC_JOINTS);
-}
-
 static const char *either(const onnx_file *f, const char *a, const char *b)
 {
     return onnx_metadata(f, a) ? onnx_metadata(f, a) : onnx_metadata(f, b);
@@ -116,7 +99,7 @@ static const char *either(const onnx_file *f, const char *a, const char *b)
 static hrc_status check_history(const others_model *m, const char *list, hrc_error *err)
 {
     char word[80];
-    for (int i = 0; next_word(&list, word, sizeof word); i++)
+    for (int i = 0; list_word(&list, word, sizeof word); i++)
         if (strtol(word, NULL, 10) > 1)
             return fail(err, HRC_EFORMAT, "%s: observation %d has a history of %s, expected 1", m->file.path,
                         i, word);
@@ -131,7 +114,7 @@ static hrc_status read_metadata(others_model *m, hrc_error *err)
                *scale = onnx_metadata(f, "action_scale"), *terms = onnx_metadata(f, "observation_names"),
                *anchor = onnx_metadata(f, "anchor_body_name"),
                *history = onnx_metadata(f, "observation_history_lengths");
-    if (joints) TRY(read_joints(m, joints, err));
+    if (joints) TRY(g1_joint_order(m->joint, joints, m->file.path, err));
     if (kp) TRY(joint_numbers(m, kp, "metadata joint_stiffness", m->kp, err));
     if (kd) TRY(joint_numbers(m, kd, "metadata joint_damping", m->kd, err));
     if (q0) TRY(joint_numbers(m, q0, "metadata default_joint_pos", m->q0, err));

@@ -27,11 +27,7 @@ hrc_status plain_settings(others_model *m, hrc_error *err);
 void plain_observe(const others_model *m, others_memory *memory, float *proprio, float *frames,
                    const g1_state *s, const hrc_frame window[HRC_WINDOW]);
 
-/* Words of a list "a, b" or "["a", "b"]": the next one, without spaces, quotes and brackets; false at the
- * end. */
-bool next_word(const char **list, char *out, size_t size);
-
-/* HRC_JOINTS numbers of such a list, or one for all, to out[joint[i]]; what: for the sentence. */
+/* HRC_JOINTS numbers of a list (robot/names.h), or one for all, to out[joint[i]]; what: for the sentence. */
 hrc_status joint_numbers(const others_model *m, const char *list, const char *what, double out[HRC_JOINTS],
                          hrc_error *err);
 
