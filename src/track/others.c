@@ -97,6 +97,18 @@ static hrc_status set_up(others_model *m, hrc_error *err)
     return HRC_OK;
 }
 
+/* Weights and settings may lie in files beside the one that was hashed. */
+static void hash_rest(others_model *m)
+{
+    const double *const lists[] = {m->q0, m->scale, m->kp, m->kd};
+    for (int i = 0; i < m->file.nconstants; i++) {
+        const onnx_array *a = &m->file.constants[i];
+        m->digest = hash_bytes(m->digest, a->data, a->count * (a->type == TYPE_FLOAT ? 4 : 8));
+    }
+    for (int i = 0; i < COUNT(lists); i++) m->digest = hash_bytes(m->digest, lists[i], sizeof m->q0);
+    m->digest = hash_bytes(m->digest, m->terms, sizeof m->terms);
+}
+
 hrc_status others_load(others_model *m, const char *path, hrc_error *err)
 {
     file_view bytes;
@@ -106,6 +118,7 @@ hrc_status others_load(others_model *m, const char *path, hrc_error *err)
     hrc_status status = onnx_parse(&m->file, path, bytes, err);
     file_unmap(&bytes);
     if (status == HRC_OK) status = set_up(m, err);
+    if (status == HRC_OK) hash_rest(m);
     if (status < 0) others_model_free(m);
     return status;
 }

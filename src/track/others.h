@@ -33,7 +33,7 @@ typedef struct {
     double largest;                                                           /* actions are cut there */
     int terms[OTHERS_TERMS], nterms; /* of the observation, others_mimic.c */
     int anchor;                      /* link */
-    uint64_t digest;                 /* of the file */
+    uint64_t digest;                 /* of the file and of what lies beside it */
     char about[160];                 /* one sentence */
 } others_model;
 
