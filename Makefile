@@ -23,7 +23,7 @@ PKG_CHECK = $(PKG_BUILD) clang-format clang-tidy cppcheck
 PKG_FUZZ  = $(PKG_BUILD) clang libclang-rt-14-dev
 
 # libheracles needs libm and threads; the program also motions, simulator and the rest.
-LIB_DIRS  = base nn robot plan track control
+LIB_DIRS  = base nn onnx robot plan track control
 APP_DIRS  = motion sim learn eval deploy cli
 sources   = $(filter-out $(OTHER_COMM),$(foreach d,$(1),$(wildcard src/$(d)/*.c)))
 # make MPI=1 BUILD=build-mpi: training in several processes (src/learn/comm.h).
@@ -73,7 +73,7 @@ tsan:
 # make a good file themselves, which is edited. What was found once is in test/data/found-NAME-*. With
 # FUZZ_RUNS so many inputs from a fixed seed instead of so many seconds.
 FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors corpus:corpus config:ini suite:suite manifest:manifest \
-       map:map pickle:pkl mcap: model: rollout: checkpoint:
+       map:map pickle:pkl mcap: model: rollout: checkpoint: onnx:
 FUZZ_RECORDING = $(patsubst %,src/deploy/%.c,mcap record reflight brain pilot gate sensors slew lower remote) src/eval/rollout.c
 FUZZ_SECONDS ?= 60
 FUZZ_LENGTH = $(if $(FUZZ_RUNS),-runs=$(FUZZ_RUNS) -seed=18,-max_total_time=$(FUZZ_SECONDS))
@@ -209,7 +209,7 @@ newer-mujoco:
 	@$(NPM) && cp tools/newer_mujoco.mjs $(BUILD)/npm/
 	node $(BUILD)/npm/newer_mujoco.mjs
 
-# Optional: a planner's ONNX export in ONNX Runtime (npm): make check-onnx MODEL=planner.safetensors
+# Optional: a planner's or tracker's ONNX export in ONNX Runtime (npm): make check-onnx MODEL=planner.safetensors
 check-onnx: all
 	@$(NPM) && cp tools/check_onnx.mjs $(BUILD)/npm/
 	$(BUILD)/heracles export $(MODEL) -o $(BUILD)/npm/field.onnx --json > $(BUILD)/npm/field.json

@@ -17,6 +17,7 @@
 
 /* ---- Sizes ---- */
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /* Runs with 1 GB of address space beyond what the process has: an allocation of more fails, and says so. */
 static int in_little_memory(const char *command)
 {
@@ -24,6 +25,7 @@ static int in_little_memory(const char *command)
     snprintf(limited, sizeof limited, "ulimit -v 3000000; %s", command);
     return shell(limited);
 }
+#endif
 
 /* Metadata that ask for gigabytes are compared with the file first: an error about it, not about memory. */
 static void test_sizes(void)

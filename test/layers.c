@@ -4,8 +4,8 @@
 
 #include "shell.h"
 
-static const char *const ORDER[] = {"base",    "nn",  "robot", "motion", "plan",   "track",
-                                    "control", "sim", "eval",  "learn",  "deploy", "cli"};
+static const char *const ORDER[] = {"base",    "nn",  "onnx", "robot", "motion", "plan", "track",
+                                    "control", "sim", "eval", "learn", "deploy", "cli"};
 enum { FOLDERS = sizeof ORDER / sizeof *ORDER };
 
 static int rank(const char *name)
@@ -17,7 +17,7 @@ static int rank(const char *name)
 
 static bool in_library(const char *name)
 {
-    static const char *const LIBRARY[] = {"base", "nn", "robot", "plan", "track", "control"};
+    static const char *const LIBRARY[] = {"base", "nn", "onnx", "robot", "plan", "track", "control"};
     for (size_t i = 0; i < sizeof LIBRARY / sizeof *LIBRARY; i++)
         if (!strcmp(LIBRARY[i], name)) return true;
     return false;

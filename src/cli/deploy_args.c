@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "control/library.h"
 #include "motion/shipped.h"
 
 #define SHIPPED_PLANNER "models/planner-35d.safetensors"
@@ -34,5 +35,10 @@ hrc_status deploy_models(const args *a, models *m, hrc_error *err)
     bool on = !strcmp(word, "on");
     const char *plan = strcmp(word, "off") ? find(planner, on ? SHIPPED_PLANNER : word, !on) : NULL;
     *m = (models){0};
-    return models_open(m, find(tracker, arg(a, "tracker"), arg_given(a, "tracker")), plan, err);
+    TRY(models_open(m, find(tracker, arg(a, "tracker"), arg_given(a, "tracker")), plan, err));
+    if (!model_of_others(m->tracker)) return HRC_OK;
+    models_free(m);
+    return fail(err, HRC_EINVAL,
+                "%.200s: is an ONNX policy, which the robot is not given: expected a tracker of ours",
+                arg(a, "tracker"));
 }

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/eval.h"
 #include "cli/motion.h"
+#include "control/library.h"
 #include "eval/builtin.h"
 #include "eval/report.h"
 
@@ -177,7 +178,10 @@ static hrc_status write_report(const eval_session *s, hrc_error *err)
     codebook tokens = {0};
     size_t bytes = 0;
     if (!path) return HRC_OK;
-    for (int m = 0; m < s->methods.n && !tracker; m++) tracker = s->methods.list[m].tracker;
+    for (int m = 0; m < s->methods.n && !tracker; m++) {
+        tracker = s->methods.list[m].tracker;
+        if (tracker && model_of_others(tracker)) tracker = NULL; /* no tokens */
+    }
     if (tracker) TRY(codebook_make(&tokens, tracker, s->list.courses, s->list.n, TOKEN_POINTS, err));
     const report r = {.title = name,
                       .suite = name,
@@ -240,7 +244,7 @@ static const option OPTIONS[] = {
     OPTION_TRACKER,
     OPTION_PLANNER,
     {"method", "NAME[,NAME]", NULL,
-     "several to compare: pd, tracker, heracles, cold, NAME=TRACKER[+PLANNER]"},
+     "several to compare: pd, tracker, heracles, cold, NAME=TRACKER[+PLANNER]; TRACKER may be an .onnx policy"},
     {"corpus", "FILE", NULL, "where a suite's clips are; default: the shipped corpus"},
     {"starts", "N", "1", "roll out from N evenly spread frames of each motion, frame 0 among them"},
     {"seeds", "N", "1",

@@ -2,13 +2,24 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
-#include "eval/onnx_field.h"
+#include "control/library.h"
+#include "eval/courses.h"
+#include "eval/parity.h"
+#include "motion/shipped.h"
 #include "plan/flow.h"
+#include "plan/onnx.h"
 #include "plan/planner.h"
+#include "track/onnx.h"
+#include "track/tracker.h"
 
 #define EXAMPLE_T 0.54f
+#define PARITY_MOTION "motions/wave.safetensors"
+#define PARITY_S 10
+#define PARITY_RAD 1e-4
+#define PARITY_TIES 0.02 /* share of steps at which a number of the token lies between two levels */
 
 /* The velocity for x_i = cond_i = sin(0.37 i) at t = 0.54, so that a reader of the ONNX file can
  * check what its own runtime makes of it. */
@@ -29,16 +40,13 @@ static hrc_status example(json_t **out, const plan_model *m, hrc_error *err)
     return HRC_OK;
 }
 
-static int run_export(const args *a)
+/* ---- A planner: its velocity field ---- */
+
+static int export_planner(const args *a, const char *out)
 {
     json_t *v = NULL;
     hrc_error err;
     plan_model m = {0};
-    const char *out = arg(a, "out");
-    if (!out) return cli_usage(a, "--out is missing");
-    size_t length = strlen(out);
-    if (length < 5 || strcmp(out + length - 5, ".onnx"))
-        return cli_usage(a, "--out is %.80s, expected a name that ends in .onnx", out);
     hrc_status status = plan_model_load(&m, a->operands[0], &err);
     if (status == HRC_OK) status = planner_verify(&m, &err);
     if (status == HRC_OK) status = onnx_export_field(&m, out, &err);
@@ -55,13 +63,113 @@ static int run_export(const args *a)
     return EXIT_DONE;
 }
 
-static const option OPTIONS[] = {{"out", "FILE", NULL, "where to write (-o): .onnx"}, {0}};
+/* ---- A tracker ---- */
+
+static hrc_status check_parity(parity *p, const args *a, const hrc_model *ours, const char *exported,
+                               hrc_error *err)
+{
+    char shipped[4096];
+    hrc_model *theirs = NULL;
+    course_list list = {0};
+    const course_options o = {.limit_s = PARITY_S, .starts = 1};
+    const char *motion = arg(a, "motion");
+    if (!motion) motion = shipped_path(shipped, sizeof shipped, PARITY_MOTION) ? shipped : PARITY_MOTION;
+    hrc_status status = courses_of_motions(&list, &motion, 1, &o, err);
+    if (status == HRC_OK) status = hrc_model_load(&theirs, exported, err);
+    if (status == HRC_OK) status = parity_measure(p, ours, theirs, &list.courses[0], &a->cfg, err);
+    hrc_model_free(theirs);
+    courses_free(&list);
+    TRY(status);
+    if (p->worst_rad <= PARITY_RAD && p->ties <= PARITY_TIES * p->steps) return HRC_OK;
+    return fail(
+        err, HRC_EFORMAT,
+        "%s: not written: over %d steps its targets are up to %.2g rad from the tracker's and its token differs "
+        "%d times, expected at most %g rad and %.0f times",
+        arg(a, "out"), p->steps, p->worst_rad, p->ties, PARITY_RAD, PARITY_TIES * p->steps);
+}
+
+/* Under another name until it has been run. */
+static hrc_status write_checked(parity *p, const args *a, const hrc_model *m, const char *out, hrc_error *err)
+{
+    char trial[4096];
+    if (snprintf(trial, sizeof trial, "%.*s.unproven.onnx", (int)strlen(out) - 5, out) >= (int)sizeof trial)
+        return fail(err, HRC_EFILE, "%.80s...: too long a name", out);
+    TRY(onnx_export_tracker(&m->track, trial, err));
+    hrc_status status = check_parity(p, a, m, trial, err);
+    if (status == HRC_OK && rename(trial, out)) status = fail(err, HRC_EFILE, "%s: cannot be written", out);
+    if (status < 0) unlink(trial);
+    return status;
+}
+
+/* The actions for proprio_i = window_i = sin(0.37 i), for the same purpose as `example`. */
+static hrc_status example_actions(json_t **out, const track_model *m, hrc_error *err)
+{
+    float proprio[OBS_PROPRIO], window[OBS_WINDOW], action[HRC_JOINTS];
+    tracker *t;
+    for (int i = 0; i < OBS_PROPRIO; i++) proprio[i] = sinf(0.37f * (float)i);
+    for (int i = 0; i < OBS_WINDOW; i++) window[i] = sinf(0.37f * (float)i);
+    TRY(tracker_create(&t, m, NN_FLOAT, err));
+    tracker_infer(t, action, proprio, window);
+    tracker_free(t);
+    *out = json_array();
+    for (int i = 0; i < HRC_JOINTS; i++) json_array_append_new(*out, json_number((double)action[i]));
+    return HRC_OK;
+}
+
+static int export_tracker(const args *a, const hrc_model *m, const char *out)
+{
+    json_t *v = NULL;
+    hrc_error err;
+    parity p;
+    if (model_of_others(m)) return cli_usage(a, "%.80s is an ONNX model already", a->operands[0]);
+    if (strcmp(arg(a, "dialect"), "plain"))
+        return cli_usage(a, "--dialect is %.40s, expected plain", arg(a, "dialect"));
+    if (write_checked(&p, a, m, out, &err) < 0 || example_actions(&v, &m->track, &err) < 0)
+        return cli_fail(&err);
+    const policy *net = &m->track.net;
+    const size_t count = net->layout.count;
+    if (a->json)
+        return cli_json(json_pack("{s:s, s:I, s:i, s:i, s:f, s:i, s:o}", "onnx", out, "params",
+                                  (json_int_t)count, "token", net->shape.token.dim, "parity_steps", p.steps,
+                                  "parity_rad", p.worst_rad, "token_ties", p.ties, "example_actions", v));
+    json_decref(v);
+    printf("%s: tracker; inputs proprio, window, outputs actions, joint_targets, token\n"
+           "over %d steps its targets are within %.2g rad of the tracker's, its token differs %d times\n",
+           out, p.steps, p.worst_rad, p.ties);
+    return EXIT_DONE;
+}
+
+static int run_export(const args *a)
+{
+    hrc_error err;
+    hrc_model *m = NULL;
+    const char *out = arg(a, "out");
+    if (!out) return cli_usage(a, "--out is missing");
+    size_t length = strlen(out);
+    if (length < 6 || strcmp(out + length - 5, ".onnx"))
+        return cli_usage(a, "--out is %.80s, expected a name that ends in .onnx", out);
+    if (hrc_model_load(&m, a->operands[0], &err) < 0) return cli_fail(&err);
+    const int code = hrc_model_kind(m) == HRC_TRACKER ? export_tracker(a, m, out) : export_planner(a, out);
+    hrc_model_free(m);
+    return code;
+}
+
+static const option OPTIONS[] = {
+    {"out", "FILE", NULL, "where to write (-o): .onnx"},
+    {"dialect", "plain", "plain",
+     "of a tracker: inputs proprio and window, outputs actions, joint_targets and token"},
+    {"motion", "FILE", NULL,
+     "of a tracker: what the export is run on and compared with; default: " PARITY_MOTION},
+    {0}};
 
 const command CMD_EXPORT = {
     .name = "export",
     .operands = "MODEL",
-    .summary = "a planner's velocity field as an ONNX model",
-    .example = "heracles export models/planner.safetensors -o planner.onnx",
+    .summary = "a tracker, or a planner's velocity field, as an ONNX model",
+    .details =
+        "A tracker's export is run beside the tracker over a rollout before it is written, and refused when a\n"
+        "target differs by more than 1e-4 rad. docs/onnx.md has inputs, outputs and metadata.",
+    .example = "heracles export models/tracker.safetensors -o policy.onnx",
     .options = OPTIONS,
     .min_operands = 1,
     .max_operands = 1,

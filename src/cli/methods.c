@@ -39,6 +39,7 @@ static hrc_status add_own(methods *m, const args *a, char *word, hrc_error *err)
     if (planner) *planner++ = 0;
     models *own = &m->own[m->n];
     TRY(models_open(own, tracker, planner, err));
+    TRY(models_fit(own, &a->cfg, err));
     m->list[m->n] = (method){.name = word,
                              .tracker = own->tracker,
                              .planner = own->planner,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "control/library.h"
 #include "motion/shipped.h"
 
 #define SHIPPED_PLANNER "models/planner.safetensors"
@@ -24,6 +25,23 @@ static hrc_status load_one(hrc_model **out, char path[4096], const char *name, b
     return HRC_OK;
 }
 
+/* Damping that is integrated explicitly rings when it takes more than twice a joint's speed away in one step.
+ */
+hrc_status models_fit(const models *m, const config *cfg, hrc_error *err)
+{
+    double longest = 1;
+    int worst = 0;
+    if (!m->tracker || !model_of_others(m->tracker) || strcmp(cfg->sim_damping, "explicit")) return HRC_OK;
+    const double *kd = m->tracker->others.kd;
+    for (int i = 0; i < HRC_JOINTS; i++)
+        if (2 * G1_JOINT[i].armature < longest * kd[i]) longest = 2 * G1_JOINT[i].armature / kd[i], worst = i;
+    if (cfg->sim_timestep <= longest) return HRC_OK;
+    return fail(err, HRC_EINVAL,
+                "%s: its damping of %g at %s needs physics steps of at most %.2g ms, they have %g: give "
+                "--sim.timestep=0.001 --sim.substeps=20",
+                m->tracker_path, kd[worst], G1_JOINT[worst].name, 1e3 * longest, 1e3 * cfg->sim_timestep);
+}
+
 hrc_status models_load(models *m, const args *a, bool with_planner, hrc_error *err)
 {
     const char *planner = with_planner ? arg(a, "planner") : "off";
@@ -33,6 +51,7 @@ hrc_status models_load(models *m, const args *a, bool with_planner, hrc_error *e
         load_one(&m->tracker, m->tracker_path, arg(a, "tracker"), !arg_given(a, "tracker"), HRC_TRACKER, err);
     if (status == HRC_OK && !off)
         status = load_one(&m->planner, m->planner_path, on ? SHIPPED_PLANNER : planner, on, HRC_PLANNER, err);
+    if (status == HRC_OK) status = models_fit(m, &a->cfg, err);
     if (status < 0) models_free(m);
     return status;
 }
@@ -64,6 +83,7 @@ hrc_status models_load_found(models *m, const args *a, hrc_error *err)
                           HRC_TRACKER, err);
     if (status == HRC_OK && !off && (!on || is_shipped(SHIPPED_PLANNER)))
         status = load_one(&m->planner, m->planner_path, on ? SHIPPED_PLANNER : planner, on, HRC_PLANNER, err);
+    if (status == HRC_OK) status = models_fit(m, &a->cfg, err);
     if (status < 0) models_free(m);
     return status;
 }

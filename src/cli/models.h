@@ -6,7 +6,8 @@
 
 #define OPTION_TRACKER                                                                                       \
     {                                                                                                        \
-        "tracker", "FILE", "models/tracker.safetensors", "the tracker"                                       \
+        "tracker", "FILE", "models/tracker.safetensors",                                                     \
+            "the tracker, or an .onnx policy of others (docs/onnx.md)"                                       \
     }
 #define OPTION_PLANNER                                                                                       \
     {                                                                                                        \
@@ -23,6 +24,9 @@ hrc_status models_load(models *m, const args *a, bool with_planner, hrc_error *e
 hrc_status models_open(models *m, const char *tracker, const char *planner, hrc_error *err); /* NULL: none */
 /* A shipped model that is not there is left out: NULL. */
 hrc_status models_load_found(models *m, const args *a, hrc_error *err);
+/* Gains that the physics steps are too long for, of a policy of others, are refused with what to give
+ * instead. */
+hrc_status models_fit(const models *m, const config *cfg, hrc_error *err);
 void models_free(models *m);
 
 #endif

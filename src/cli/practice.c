@@ -128,6 +128,8 @@ static hrc_status load_part(session *s, const char *path, bool resumes, hrc_erro
 static hrc_status load_model(hrc_model **out, const char *path, hrc_kind kind, hrc_error *err)
 {
     TRY(hrc_model_load(out, path, err));
+    if (model_of_others(*out))
+        return fail(err, HRC_EINVAL, "%s: is a policy of others, expected a tracker of ours", path);
     if (hrc_model_kind(*out) == kind) return HRC_OK;
     return fail(err, HRC_EINVAL, "%s: is a %s, expected a %s", path,
                 kind == HRC_TRACKER ? "planner" : "tracker", kind == HRC_TRACKER ? "tracker" : "planner");

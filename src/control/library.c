@@ -53,18 +53,30 @@ static hrc_status find_kind(hrc_kind *out, const char *path, hrc_error *err)
     return status;
 }
 
+static bool is_onnx(const char *path)
+{
+    const size_t n = strlen(path);
+    return n > 5 && !strcmp(path + n - 5, ".onnx");
+}
+
+static hrc_status load(hrc_model *m, const char *path, hrc_error *err)
+{
+    if (is_onnx(path)) return others_load(&m->others, path, err);
+    if (m->kind == HRC_TRACKER) return tracker_load(&m->track, path, err);
+    TRY(plan_model_load(&m->plan, path, err));
+    return planner_verify(&m->plan, err);
+}
+
 hrc_status hrc_model_load(hrc_model **out, const char *path, hrc_error *err)
 {
     NEED(out);
     NEED(path);
     hrc_kind kind = HRC_TRACKER;
-    TRY(find_kind(&kind, path, err));
+    if (!is_onnx(path)) TRY(find_kind(&kind, path, err));
     hrc_model *m = calloc(1, sizeof *m);
     if (!m) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
     m->kind = kind;
-    hrc_status status =
-        kind == HRC_TRACKER ? tracker_load(&m->track, path, err) : plan_model_load(&m->plan, path, err);
-    if (status == HRC_OK && kind == HRC_PLANNER) status = planner_verify(&m->plan, err);
+    hrc_status status = load(m, path, err);
     if (status < 0) {
         hrc_model_free(m);
         return status;
@@ -78,6 +90,7 @@ void hrc_model_free(hrc_model *m)
     if (!m) return;
     track_model_free(&m->track);
     plan_model_free(&m->plan);
+    others_model_free(&m->others);
     free(m);
 }
 
@@ -88,6 +101,7 @@ hrc_kind hrc_model_kind(const hrc_model *m)
 
 const char *hrc_model_trained(const hrc_model *m)
 {
+    if (model_of_others(m)) return m->others.about;
     return m->kind == HRC_TRACKER ? m->track.trained : m->plan.trained;
 }
 
@@ -195,7 +209,8 @@ void hrc_sample(const hrc_keyframes *k, double t, hrc_frame *out)
 
 struct hrc_tracker {
     const hrc_model *model;
-    tracker *track;
+    tracker *track;          /* NULL where */
+    others_runner *others;   /* someone else's runs */
     double last[HRC_JOINTS]; /* targets */
 };
 
@@ -208,7 +223,8 @@ hrc_status hrc_tracker_create(hrc_tracker **out, const hrc_model *m, hrc_error *
     hrc_tracker *t = calloc(1, sizeof *t);
     if (!t) return fail(err, HRC_ENOMEM, "tracker: out of memory");
     t->model = m;
-    hrc_status status = tracker_create(&t->track, &m->track, NN_FLOAT, err);
+    hrc_status status = model_of_others(m) ? others_create(&t->others, &m->others, err)
+                                           : tracker_create(&t->track, &m->track, NN_FLOAT, err);
     if (status < 0) {
         hrc_tracker_free(t);
         return status;
@@ -222,38 +238,49 @@ void hrc_tracker_free(hrc_tracker *t)
 {
     if (!t) return;
     tracker_free(t->track);
+    others_free(t->others);
     free(t);
 }
 
 void hrc_tracker_reset(hrc_tracker *t)
 {
-    tracker_reset(t->track);
+    if (t->others)
+        others_reset(t->others);
+    else
+        tracker_reset(t->track);
     for (int i = 0; i < HRC_JOINTS; i++) t->last[i] = G1_JOINT[i].q0;
 }
 
 int hrc_tracker_lead(const hrc_tracker *t)
 {
-    return t->model->track.lead;
+    return t->others ? t->model->others.lead : t->model->track.lead;
 }
 
 const float *tracker_token_of(const hrc_tracker *t, int *n)
 {
+    if (t->others) return others_token(t->others, n);
     *n = t->model->track.net.shape.token.dim;
     return tracker_token(t->track);
+}
+
+static bool act(hrc_tracker *t, double target[HRC_JOINTS], const g1_state *s, const hrc_frame *window)
+{
+    obs_frame frames[OBS_FRAMES];
+    if (t->others) return others_step(t->others, target, s, window);
+    for (int i = 0; i < OBS_FRAMES; i++) frames[i] = (obs_frame){window[i].qpos, window[i].qvel};
+    return tracker_step(t->track, target, s, frames);
 }
 
 static hrc_status step(hrc_tracker *t, const hrc_state *now, const hrc_frame *window, hrc_error *err)
 {
     g1_state s;
-    obs_frame frames[OBS_FRAMES];
     double target[HRC_JOINTS];
     TRY(bounds_reading(now, err));
     TRY(bounds_window(window, HRC_WINDOW, err));
     g1_state_read(&s, now->qpos, now->qvel);
-    for (int i = 0; i < OBS_FRAMES; i++) frames[i] = (obs_frame){window[i].qpos, window[i].qvel};
-    if (!tracker_step(t->track, target, &s, frames) || !bounds_target(target))
+    if (!act(t, target, &s, window) || !bounds_target(target))
         return fail(err, HRC_ENONFINITE, "%s: the tracker's action is not finite or beyond all use",
-                    t->model->track.path);
+                    t->others ? t->model->others.file.path : t->model->track.path);
     memcpy(t->last, target, sizeof t->last);
     return HRC_OK;
 }
@@ -272,5 +299,8 @@ hrc_status hrc_step(hrc_tracker *t, const hrc_state *now, const hrc_frame window
     }
     memcpy(out->q, t->last, sizeof out->q);
     target_stiff(out);
+    if (!t->others) return HRC_OK;
+    memcpy(out->kp, t->model->others.kp, sizeof out->kp);
+    memcpy(out->kd, t->model->others.kd, sizeof out->kd);
     return HRC_OK;
 }

@@ -110,6 +110,10 @@ hrc_status loop_step(hrc_controller *c, sim *physics, sim_world *w, int worker, 
         return HRC_OK;
     }
     TRY(status);
+    for (int i = 0; i < HRC_JOINTS; i++) { /* ours: exactly 1 */
+        w->params.kp[i] = target->kp[i] / G1_JOINT[i].kp;
+        w->params.kd[i] = target->kd[i] / G1_JOINT[i].kd;
+    }
     sim_step_one(physics, w, target->q, worker);
     return HRC_OK;
 }

@@ -23,8 +23,10 @@ static void mix_words(uint64_t *hash, const void *data, size_t size) /* a multip
 
 static void mix_models(uint64_t *hash, const method *m)
 {
-    const track_model *t = m->tracker ? &m->tracker->track : NULL;
+    const bool theirs = m->tracker && model_of_others(m->tracker);
+    const track_model *t = m->tracker && !theirs ? &m->tracker->track : NULL;
     const plan_model *p = m->planner ? &m->planner->plan : NULL;
+    if (theirs) mix(hash, &m->tracker->others.digest, sizeof m->tracker->others.digest);
     if (t) {
         mix_words(hash, t->params, t->net.layout.count * sizeof(float));
         mix(hash, t->proprio.shift, sizeof(float) * OBS_P);
@@ -107,9 +109,9 @@ static void path_of(char out[4096], const char *folder, const keep_key *key)
 
 static json_t *result_json(const course_result *r)
 {
-    json_t *out = json_pack("{s:i, s:b, s:I, s:f, s:f, s:f}", "frames", r->frames, "diverged", r->diverged,
-                            "plans", (json_int_t)r->plans, "plan_ms", r->plan_ms, "stands_s", r->stands_s,
-                            "back_s", r->back_s);
+    json_t *out =
+        json_pack("{s:i, s:b, s:I, s:f, s:f, s:f}", "frames", r->frames, "diverged", r->diverged, "plans",
+                  (json_int_t)r->plans, "plan_ms", r->plan_ms, "stands_s", r->stands_s, "back_s", r->back_s);
     json_t *values = json_array(), *verdicts = json_array();
     for (int f = 0; f < FIGURE_COUNT; f++)
         json_array_append_new(values, json_real(figure_of(&r->figures, f)));

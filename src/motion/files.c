@@ -36,6 +36,8 @@ static hrc_status parse_any(clip *c, const char *path, file_view bytes, const cl
     if (bytes.size > 8 && bytes.data[8] == '{') return clipfile_parse(c, path, bytes, options, why, err);
     if (BEGINS(bytes, "PK")) return npz_parse(c, path, bytes, options, why, err);
     if (pickle_begins(bytes)) return pkl_parse(c, path, bytes, options, why, err);
+    if (bytes.size > 1 && bytes.data[0] == 8 && bytes.data[1] > 2 && bytes.data[1] < 32) /* ir_version */
+        return policy_parse(c, path, bytes, options, why, err);
     if (BEGINS(bytes, "HIERARCHY"))
         return fail(
             err, HRC_EFORMAT,

@@ -37,6 +37,11 @@ hrc_status pkl_parse(clip *c, const char *path, file_view bytes, const clip_opti
 hrc_status sonic_load(clip *c, const char *folder, const clip_options *options, clip_decisions *why,
                       hrc_error *err);
 
+/* The motion that an ONNX policy of BeyondMimic's family carries: inputs time_step, outputs joint_pos and the
+ * pose of a link, at 50 fps. Its end is where the outputs stay as they are. */
+hrc_status policy_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                        clip_decisions *why, hrc_error *err);
+
 /* Frames hold the quaternion as it stood in the file; find out in which order that was, say why, and bring
  * it to w,x,y,z. `forced` is "wxyz", "xyzw" or NULL. Refuses when both orders fit. */
 hrc_status quat_order_settle(clip *c, const char *path, const char *forced, clip_decisions *why,

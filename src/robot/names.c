@@ -25,3 +25,32 @@ hrc_status g1_check_joint_names(const char *names, const char *path, hrc_error *
                     path, names, HRC_JOINTS);
     return HRC_OK;
 }
+
+bool list_word(const char **list, char *out, size_t size)
+{
+    static const char BETWEEN[] = " ,\t\n\r[]\"'";
+    *list += strspn(*list, BETWEEN);
+    const size_t n = strcspn(*list, BETWEEN);
+    if (!n) return false;
+    snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), *list);
+    *list += n;
+    return true;
+}
+
+hrc_status g1_joint_order(int joint[HRC_JOINTS], const char *list, const char *path, hrc_error *err)
+{
+    char word[80];
+    bool seen[HRC_JOINTS] = {0};
+    int n = 0;
+    for (; list_word(&list, word, sizeof word); n++) {
+        const int j = hrc_robot_joint_index(word);
+        if (j < 0 || n == HRC_JOINTS || seen[j])
+            return fail(err, HRC_EFORMAT,
+                        "%s: joint %d is \"%s\", expected the %d joints of the G1, each once", path, n, word,
+                        HRC_JOINTS);
+        seen[j] = true;
+        joint[n] = j;
+    }
+    if (n == HRC_JOINTS) return HRC_OK;
+    return fail(err, HRC_EFORMAT, "%s: %d joints, expected the %d of the G1", path, n, HRC_JOINTS);
+}

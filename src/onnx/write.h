@@ -1,7 +1,7 @@
 /* Writes ONNX models (opset 13): a graph is built node by node and encoded as protobuf by hand, which is less
  * than a protobuf library would need around it. Names are the caller's; nothing is checked but memory. */
-#ifndef HRC_EVAL_ONNX_H
-#define HRC_EVAL_ONNX_H
+#ifndef HRC_ONNX_WRITE_H
+#define HRC_ONNX_WRITE_H
 
 #include "base/text.h"
 

@@ -1,17 +1,10 @@
-#include "eval/onnx.h"
+#include "onnx/write.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
-
-/* Field numbers of onnx.proto, as documented with the format. */
-enum { MODEL_IR_VERSION = 1, MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPSET = 8, MODEL_METADATA = 14 };
-enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
-enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP = 4, NODE_ATTRIBUTE = 5 };
-enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INT = 3, ATTRIBUTE_INTS = 8, ATTRIBUTE_TYPE = 20 };
-enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9 };
-enum { TYPE_FLOAT = 1, TYPE_INT64 = 7, KIND_INT = 2, KIND_INTS = 7 };
+#include "onnx/format.h"
 
 #define IR_VERSION 8
 #define OPSET 13
@@ -33,13 +26,13 @@ static void add_varint(text *t, uint64_t x)
 
 static void add_number(text *t, int field, int64_t x)
 {
-    add_varint(t, (uint64_t)field << 3);
+    add_varint(t, (uint64_t)field << 3 | WIRE_VARINT);
     add_varint(t, (uint64_t)x);
 }
 
 static void add_block(text *t, int field, const void *data, size_t size)
 {
-    add_varint(t, (uint64_t)field << 3 | 2);
+    add_varint(t, (uint64_t)field << 3 | WIRE_BLOCK);
     add_varint(t, size);
     text_bytes(t, data, size);
 }
@@ -103,16 +96,16 @@ static void add_value_info(text *list, int field, const char *name, const int64_
     for (int i = 0; i < ndim; i++) {
         text dim = {0};
         if (dims[i] < 0)
-            add_string(&dim, 2, "N");
+            add_string(&dim, DIM_PARAMETER, "N");
         else
-            add_number(&dim, 1, dims[i]);
-        add_message(&shape, 1, &dim);
+            add_number(&dim, DIM_VALUE, dims[i]);
+        add_message(&shape, SHAPE_DIM, &dim);
     }
-    add_number(&tensor, 1, TYPE_FLOAT);
-    add_message(&tensor, 2, &shape);
-    add_message(&type, 1, &tensor);
-    add_string(&info, 1, name);
-    add_message(&info, 2, &type);
+    add_number(&tensor, TENSOR_ELEMENT, TYPE_FLOAT);
+    add_message(&tensor, TENSOR_SHAPE, &shape);
+    add_message(&type, TYPE_TENSOR, &tensor);
+    add_string(&info, VALUE_NAME, name);
+    add_message(&info, VALUE_TYPE, &type);
     add_message(list, field, &info);
 }
 
@@ -176,8 +169,8 @@ onnx_value onnx_op2(onnx_graph *g, const char *op, onnx_value a, onnx_value b)
 void onnx_meta(onnx_graph *g, const char *key, const char *value)
 {
     text entry = {0};
-    add_string(&entry, 1, key);
-    add_string(&entry, 2, value);
+    add_string(&entry, ENTRY_KEY, key);
+    add_string(&entry, ENTRY_VALUE, value);
     add_message(&g->metadata, MODEL_METADATA, &entry);
 }
 
@@ -195,7 +188,7 @@ hrc_status onnx_write(const onnx_graph *g, const char *name, const char *path, h
     }
     add_number(&model, MODEL_IR_VERSION, IR_VERSION);
     add_string(&model, MODEL_PRODUCER, "heracles");
-    add_number(&opset, 2, OPSET);
+    add_number(&opset, OPSET_VERSION, OPSET);
     add_message(&model, MODEL_OPSET, &opset);
     add_message(&model, MODEL_GRAPH, &graph);
     text_bytes(&model, g->metadata.data ? g->metadata.data : "", g->metadata.size);

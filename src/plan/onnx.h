@@ -1,7 +1,7 @@
 /* The planner's velocity field as an ONNX model: v (N,8,D) from x (N,8,D), t (N), cond (N,2D), normalised as
  * inside the planner; the scales are metadata. */
-#ifndef HRC_EVAL_ONNX_FIELD_H
-#define HRC_EVAL_ONNX_FIELD_H
+#ifndef HRC_PLAN_ONNX_H
+#define HRC_PLAN_ONNX_H
 
 #include "plan/model.h"
 

@@ -1,10 +1,10 @@
-#include "eval/onnx_field.h"
+#include "plan/onnx.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "eval/onnx.h"
+#include "onnx/layers.h"
 #include "robot/names.h"
 
 /* A graph under construction: tokens are (N*T, C) between the products, (N, T, C) elsewhere. */
@@ -12,8 +12,9 @@ typedef struct {
     onnx_graph g;
     const plan_model *m;
     int C, H, T, D, L;
-    onnx_value one, eps, half, gelu_a, gelu_b, attention_scale; /* constants */
-    onnx_value to_rows, to_tokens, to_heads, to_head;           /* shapes */
+    onnx_layers layers;
+    onnx_value eps, attention_scale;                  /* constants */
+    onnx_value to_rows, to_tokens, to_heads, to_head; /* shapes */
 } builder;
 
 static const nn_tensor *tensor_info(const builder *b, int which)
@@ -36,32 +37,9 @@ static onnx_value weight(builder *b, int which, int block)
                        ndim);
 }
 
-/* y = x w^T + b on rows */
-static onnx_value gemm(builder *b, onnx_value x, onnx_value w, onnx_value bias)
-{
-    static const int64_t yes = 1;
-    return onnx_node(&b->g, "Gemm", (onnx_value[]){x, w, bias}, 3, NULL, 1,
-                     &(onnx_attribute){"transB", &yes, -1}, 1);
-}
-
 static onnx_value reshape(builder *b, onnx_value x, onnx_value shape)
 {
     return onnx_op2(&b->g, "Reshape", x, shape);
-}
-
-static onnx_value silu(builder *b, onnx_value x)
-{
-    return onnx_op2(&b->g, "Mul", x, onnx_op1(&b->g, "Sigmoid", x));
-}
-
-/* 0.5 x (1 + tanh(a (x + c x^3))) */
-static onnx_value gelu(builder *b, onnx_value x)
-{
-    onnx_graph *g = &b->g;
-    onnx_value cube = onnx_op2(g, "Mul", onnx_op2(g, "Mul", x, x), x);
-    onnx_value inner = onnx_op2(g, "Add", x, onnx_op2(g, "Mul", cube, b->gelu_b));
-    onnx_value bell = onnx_op1(g, "Tanh", onnx_op2(g, "Mul", inner, b->gelu_a));
-    return onnx_op2(g, "Mul", onnx_op2(g, "Mul", x, b->half), onnx_op2(g, "Add", bell, b->one));
 }
 
 static onnx_value mean(builder *b, onnx_value x)
@@ -82,26 +60,8 @@ static onnx_value normalise(builder *b, onnx_value x)
 static onnx_value adaln(builder *b, onnx_value x, onnx_value shift, onnx_value scale)
 {
     onnx_graph *g = &b->g;
-    onnx_value y = onnx_op2(g, "Mul", normalise(b, x), onnx_op2(g, "Add", scale, b->one));
+    onnx_value y = onnx_op2(g, "Mul", normalise(b, x), onnx_op2(g, "Add", scale, b->layers.one));
     return onnx_op2(g, "Add", y, shift);
-}
-
-static onnx_value mlp(builder *b, const nn_mlp *m, onnx_value x, const char *prefix)
-{
-    const float *at = b->m->params + m->offset;
-    for (int i = 0; i < m->layers; i++) {
-        char name[48];
-        int64_t dims[2] = {m->size[i + 1], m->size[i]};
-        snprintf(name, sizeof name, "%s.%d.weight", prefix, 2 * i);
-        onnx_value w = onnx_floats(&b->g, name, at, dims, 2);
-        at += dims[0] * dims[1];
-        snprintf(name, sizeof name, "%s.%d.bias", prefix, 2 * i);
-        onnx_value bias = onnx_floats(&b->g, name, at, dims, 1);
-        at += dims[0];
-        x = gemm(b, x, w, bias);
-        if (i + 1 < m->layers) x = silu(b, x);
-    }
-    return x;
 }
 
 /* [cos(1000 t f), sin(1000 t f)], f_i = 10000^(-i / (C/2)) */
@@ -145,23 +105,20 @@ static onnx_value block(builder *b, onnx_value x, int l, const onnx_value *mod)
 {
     onnx_graph *g = &b->g;
     onnx_value y = reshape(b, adaln(b, x, mod[MOD_SHIFT1], mod[MOD_SCALE1]), b->to_rows);
-    y = attention(b, gemm(b, y, weight(b, FIELD_QKV_W, l), weight(b, FIELD_QKV_B, l)));
-    y = reshape(b, gemm(b, y, weight(b, FIELD_PROJ_W, l), weight(b, FIELD_PROJ_B, l)), b->to_tokens);
+    y = attention(b, onnx_gemm(&b->g, y, weight(b, FIELD_QKV_W, l), weight(b, FIELD_QKV_B, l)));
+    y = reshape(b, onnx_gemm(&b->g, y, weight(b, FIELD_PROJ_W, l), weight(b, FIELD_PROJ_B, l)), b->to_tokens);
     x = onnx_op2(g, "Add", x, onnx_op2(g, "Mul", y, mod[MOD_GATE1]));
     y = reshape(b, adaln(b, x, mod[MOD_SHIFT2], mod[MOD_SCALE2]), b->to_rows);
-    y = gelu(b, gemm(b, y, weight(b, FIELD_UP_W, l), weight(b, FIELD_UP_B, l)));
-    y = reshape(b, gemm(b, y, weight(b, FIELD_DOWN_W, l), weight(b, FIELD_DOWN_B, l)), b->to_tokens);
+    y = onnx_gelu(&b->layers, onnx_gemm(&b->g, y, weight(b, FIELD_UP_W, l), weight(b, FIELD_UP_B, l)));
+    y = reshape(b, onnx_gemm(&b->g, y, weight(b, FIELD_DOWN_W, l), weight(b, FIELD_DOWN_B, l)), b->to_tokens);
     return onnx_op2(g, "Add", x, onnx_op2(g, "Mul", y, mod[MOD_GATE2]));
 }
 
 static void constants(builder *b)
 {
     onnx_graph *g = &b->g;
-    b->one = onnx_scalar(g, "one", 1);
-    b->half = onnx_scalar(g, "half", 0.5f);
+    b->layers = onnx_layers_begin(g);
     b->eps = onnx_scalar(g, "eps", NN_EPS);
-    b->gelu_a = onnx_scalar(g, "gelu_a", 0.7978845608f); /* sqrt(2 / pi) */
-    b->gelu_b = onnx_scalar(g, "gelu_b", 0.044715f);
     b->attention_scale = onnx_scalar(g, "attention_scale", 1 / sqrtf((float)b->C / (float)b->H));
     b->to_rows = onnx_ints(g, "to_rows", (int64_t[]){-1, b->C}, 2);
     b->to_tokens = onnx_ints(g, "to_tokens", (int64_t[]){-1, b->T, b->C}, 3);
@@ -174,7 +131,8 @@ static void modulation(builder *b, onnx_value c, onnx_value *mod)
 {
     static const int64_t axis = 1;
     onnx_graph *g = &b->g;
-    onnx_value all = gemm(b, silu(b, c), weight(b, FIELD_MOD_W, -1), weight(b, FIELD_MOD_B, -1));
+    onnx_value all =
+        onnx_gemm(&b->g, onnx_silu(&b->g, c), weight(b, FIELD_MOD_W, -1), weight(b, FIELD_MOD_B, -1));
     all = reshape(b, all, onnx_ints(g, "mod_rows", (int64_t[]){-1, 6 * b->L, b->C}, 3));
     onnx_node(g, "Split", &all, 1, mod, 6 * b->L, &(onnx_attribute){"axis", &axis, -1}, 1);
 }
@@ -184,7 +142,7 @@ static onnx_value velocity(builder *b, onnx_value x, onnx_value t, onnx_value F)
 {
     onnx_graph *g = &b->g;
     onnx_value each = reshape(b, t, onnx_ints(g, "each_sample", (int64_t[]){-1, 1, 1}, 3));
-    onnx_value rest = onnx_op2(g, "Sub", b->one, each);
+    onnx_value rest = onnx_op2(g, "Sub", b->layers.one, each);
     onnx_value spread = onnx_op2(g, "Add", onnx_op2(g, "Mul", rest, rest), onnx_op2(g, "Mul", each, each));
     onnx_value skip = onnx_op2(g, "Div", onnx_op2(g, "Sub", each, rest), spread);
     return onnx_op2(g, "Add", onnx_op2(g, "Mul", skip, x),
@@ -198,30 +156,26 @@ static void build(builder *b, onnx_value *mod)
     constants(b);
     onnx_value noised = onnx_input(g, "x", tokens, 3), t = onnx_input(g, "t", &batch, 1),
                c = onnx_input(g, "cond", cond, 2);
-    onnx_value sum = onnx_op2(g, "Add", mlp(b, &b->m->net.time, time_waves(b, t), "time"),
-                              mlp(b, &b->m->net.cond, c, "cond"));
+    onnx_value sum =
+        onnx_op2(g, "Add", onnx_mlp(&b->layers, &b->m->net.time, b->m->params, time_waves(b, t), "time"),
+                 onnx_mlp(&b->layers, &b->m->net.cond, b->m->params, c, "cond"));
     modulation(b, sum, mod);
     onnx_value x = reshape(b, noised, onnx_ints(g, "rows_in", (int64_t[]){-1, b->D}, 2));
-    x = reshape(b, gemm(b, x, weight(b, FIELD_EMBED_W, -1), weight(b, FIELD_EMBED_B, -1)), b->to_tokens);
+    x = reshape(b, onnx_gemm(&b->g, x, weight(b, FIELD_EMBED_W, -1), weight(b, FIELD_EMBED_B, -1)),
+                b->to_tokens);
     x = onnx_op2(g, "Add", x, weight(b, FIELD_POSITION, -1));
     if (b->m->net.shape.context) {
         onnx_value one_row = onnx_ints(g, "one_row", (int64_t[]){-1, 1, b->C}, 3);
-        x = onnx_op2(g, "Add", x, reshape(b, mlp(b, &b->m->net.context, c, "context"), one_row));
+        x = onnx_op2(
+            g, "Add", x,
+            reshape(b, onnx_mlp(&b->layers, &b->m->net.context, b->m->params, c, "context"), one_row));
     }
     for (int l = 0; l < b->L; l++) x = block(b, x, l, mod + 6 * l);
     x = onnx_op2(g, "Mul", normalise(b, x), weight(b, FIELD_NORM_GAIN, -1));
     x = reshape(b, onnx_op2(g, "Add", x, weight(b, FIELD_NORM_BIAS, -1)), b->to_rows);
-    x = gemm(b, x, weight(b, FIELD_HEAD_W, -1), weight(b, FIELD_HEAD_B, -1));
+    x = onnx_gemm(&b->g, x, weight(b, FIELD_HEAD_W, -1), weight(b, FIELD_HEAD_B, -1));
     x = reshape(b, x, onnx_ints(g, "tokens_out", tokens, 3));
     onnx_output(g, "v", velocity(b, noised, t, x), tokens, 3);
-}
-
-static void add_list(onnx_graph *g, const char *key, const float *values, int n)
-{
-    text list = {0};
-    for (int i = 0; i < n; i++) text_add(&list, "%s%.9g", i ? "," : "", (double)values[i]);
-    if (text_ok(&list)) onnx_meta(g, key, list.data);
-    text_free(&list);
 }
 
 hrc_status onnx_export_field(const plan_model *m, const char *path, hrc_error *err)
@@ -235,9 +189,9 @@ hrc_status onnx_export_field(const plan_model *m, const char *path, hrc_error *e
     build(&b, mod);
     onnx_meta(&b.g, "joint_names", joints);
     onnx_meta(&b.g, "trained", m->trained);
-    add_list(&b.g, "cond_mean", m->scales.cond_mean, s->cond);
-    add_list(&b.g, "cond_std", m->scales.cond_std, s->cond);
-    add_list(&b.g, "residual_std", m->scales.residual_std, s->tokens * s->dim);
+    onnx_meta_list(&b.g, "cond_mean", m->scales.cond_mean, s->cond);
+    onnx_meta_list(&b.g, "cond_std", m->scales.cond_std, s->cond);
+    onnx_meta_list(&b.g, "residual_std", m->scales.residual_std, s->tokens * s->dim);
     hrc_status status = onnx_write(&b.g, "velocity_field", path, err);
     onnx_free(&b.g);
     free(mod);

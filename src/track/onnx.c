@@ -1,0 +1,118 @@
+#include "track/onnx.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "onnx/layers.h"
+#include "robot/names.h"
+
+typedef struct {
+    onnx_graph g;
+    onnx_layers layers;
+    const track_model *m;
+} builder;
+
+/* (x - shift) * scale, the same for every row of a window or history. */
+static onnx_value normalise(builder *b, onnx_value x, const normal *s, int rows, const char *prefix)
+{
+    float shift[OBS_PROPRIO], scale[OBS_PROPRIO];
+    const int64_t dims[2] = {1, rows * s->n};
+    char name[48];
+    for (int i = 0; i < rows * s->n; i++) shift[i] = s->shift[i % s->n], scale[i] = s->scale[i % s->n];
+    snprintf(name, sizeof name, "%s.mean", prefix);
+    onnx_value mean = onnx_floats(&b->g, name, shift, dims, 2);
+    snprintf(name, sizeof name, "%s.scale", prefix);
+    return onnx_op2(&b->g, "Mul", onnx_op2(&b->g, "Sub", x, mean), onnx_floats(&b->g, name, scale, dims, 2));
+}
+
+/* Numbers bound to levels and rounded, see quantize.h. Round and rint both take ties to even. */
+static onnx_value quantised(builder *b, onnx_value z)
+{
+    onnx_graph *g = &b->g;
+    const quant *q = &b->m->net.shape.token;
+    if (q->kind == QUANT_NONE) return z;
+    const float half = (float)(q->levels - 1) / 2;
+    onnx_value slope = onnx_scalar(g, "slope", 1.6f),
+               levels = onnx_scalar(g, "levels", (float)(q->levels - 1)),
+               middle = onnx_scalar(g, "middle", half), step = onnx_scalar(g, "step", 1 / half);
+    onnx_value bound = onnx_op1(g, "Sigmoid", onnx_op2(g, "Mul", z, slope));
+    onnx_value whole = onnx_op1(g, "Round", onnx_op2(g, "Sub", onnx_op2(g, "Mul", bound, levels), middle));
+    return onnx_op2(g, "Mul", whole, step);
+}
+
+/* What the actions are added to: the default pose, or a frame of the window. */
+static onnx_value basis(builder *b, onnx_value window)
+{
+    onnx_graph *g = &b->g;
+    const int64_t dims[2] = {1, HRC_JOINTS};
+    float q0[HRC_JOINTS];
+    for (int i = 0; i < HRC_JOINTS; i++) q0[i] = (float)G1_JOINT[i].q0;
+    if (b->m->basis == BASIS_DEFAULT) return onnx_floats(g, "q0", q0, dims, 2);
+    const int64_t from = action_frame(b->m->basis) * OBS_M + OBS_REF_Q, to = from + HRC_JOINTS, axis = 1;
+    onnx_value part[4] = {window, onnx_ints(g, "from", &from, 1), onnx_ints(g, "to", &to, 1),
+                          onnx_ints(g, "axis", &axis, 1)};
+    return onnx_node(g, "Slice", part, 4, NULL, 1, NULL, 0);
+}
+
+static void build(builder *b)
+{
+    static const int64_t axis = 1;
+    onnx_graph *g = &b->g;
+    const policy *net = &b->m->net;
+    const int64_t p[2] = {1, OBS_PROPRIO}, w[2] = {1, OBS_WINDOW}, a[2] = {1, HRC_JOINTS},
+                  d[2] = {1, net->shape.token.dim};
+    float scale[HRC_JOINTS];
+    for (int i = 0; i < HRC_JOINTS; i++) scale[i] = (float)G1_JOINT[i].action_scale;
+    b->layers = onnx_layers_begin(g);
+    onnx_value proprio = onnx_input(g, "proprio", p, 2), window = onnx_input(g, "window", w, 2);
+    onnx_value z = onnx_mlp(&b->layers, &net->encoder, b->m->params,
+                            normalise(b, window, &b->m->window, OBS_FRAMES, "normal.window"), "encoder");
+    onnx_value token = quantised(b, z);
+    onnx_value both[2] = {token, normalise(b, proprio, &b->m->proprio, OBS_HISTORY, "normal.proprio")};
+    onnx_value in = onnx_node(g, "Concat", both, 2, NULL, 1, &(onnx_attribute){"axis", &axis, -1}, 1);
+    onnx_value action = onnx_mlp(&b->layers, &net->action, b->m->params, in, "action");
+    onnx_value moved = onnx_op2(g, "Mul", action, onnx_floats(g, "action_scale", scale, a, 2));
+    onnx_output(g, "actions", action, a, 2);
+    onnx_output(g, "joint_targets", onnx_op2(g, "Add", basis(b, window), moved), a, 2);
+    onnx_output(g, "token", token, d, 2);
+}
+
+static void add_metadata(builder *b)
+{
+    onnx_graph *g = &b->g;
+    char joints[G1_NAMES_BYTES], number[24];
+    float kp[HRC_JOINTS], kd[HRC_JOINTS], q0[HRC_JOINTS], scale[HRC_JOINTS];
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        const hrc_joint *j = &G1_JOINT[i];
+        kp[i] = (float)j->kp, kd[i] = (float)j->kd, q0[i] = (float)j->q0, scale[i] = (float)j->action_scale;
+    }
+    g1_joint_names(joints);
+    onnx_meta(g, "format", TRACK_ONNX_FORMAT);
+    onnx_meta(g, "joint_names", joints);
+    onnx_meta_list(g, "joint_stiffness", kp, HRC_JOINTS);
+    onnx_meta_list(g, "joint_damping", kd, HRC_JOINTS);
+    onnx_meta_list(g, "default_joint_pos", q0, HRC_JOINTS);
+    onnx_meta_list(g, "action_scale", scale, HRC_JOINTS);
+    onnx_meta(g, "action_basis", action_basis_name(b->m->basis));
+    onnx_meta(g, "observation", OBS_LAYOUT);
+    onnx_meta(g, "rotation", b->m->rotation == OBS_BODY ? "body" : "world");
+    snprintf(number, sizeof number, "%d", b->m->lead);
+    onnx_meta(g, "lead", number);
+    snprintf(number, sizeof number, "%d", HRC_RATE_HZ);
+    onnx_meta(g, "fps", number);
+    onnx_meta(g, "trained", b->m->trained);
+}
+
+hrc_status onnx_export_tracker(const track_model *m, const char *path, hrc_error *err)
+{
+    const quant_kind kind = m->net.shape.token.kind;
+    if (kind != QUANT_IFSQ && kind != QUANT_NONE)
+        return fail(err, HRC_EINVAL, "%s: has the quantizer %s, expected ifsq or none for an export", m->path,
+                    quant_name(kind));
+    builder b = {.m = m};
+    build(&b);
+    add_metadata(&b);
+    hrc_status status = onnx_write(&b.g, "tracker", path, err);
+    onnx_free(&b.g);
+    return status;
+}

@@ -1,0 +1,210 @@
+#include "track/others.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "robot/names.h"
+#include "track/onnx.h"
+#include "track/others_parts.h"
+
+#define ACTION_MAX 1e3f
+
+struct others_runner {
+    const others_model *model;
+    onnx_runner *runner;
+    others_memory memory;
+};
+
+/* ---- Lists in words ---- */
+
+hrc_status joint_numbers(const others_model *m, const char *list, const char *what, double out[HRC_JOINTS],
+                         hrc_error *err)
+{
+    char word[80];
+    double found[HRC_JOINTS];
+    int n = 0;
+    for (; list_word(&list, word, sizeof word); n++) {
+        char *end;
+        const double x = strtod(word, &end);
+        if (*end || !isfinite(x) || fabs(x) > 1e6)
+            return fail(err, HRC_EFORMAT, "%s: %s: number %d is \"%s\"", m->file.path, what, n, word);
+        if (n < HRC_JOINTS) found[n] = x;
+    }
+    if (n != HRC_JOINTS && n != 1)
+        return fail(err, HRC_EFORMAT, "%s: %s has %d numbers, expected %d", m->file.path, what, n,
+                    HRC_JOINTS);
+    for (int i = 0; i < HRC_JOINTS; i++) out[m->joint[i]] = found[n == 1 ? 0 : i];
+    return HRC_OK;
+}
+
+/* ---- Loading ---- */
+
+/* Told apart by the number of inputs: others have other ones. */
+static hrc_status find_dialect(others_model *m, hrc_error *err)
+{
+    const onnx_file *f = &m->file;
+    if (f->ninputs < 1 || f->noutputs < 1)
+        return fail(err, HRC_EFORMAT, "%s: %d inputs and %d outputs, expected a policy", f->path, f->ninputs,
+                    f->noutputs);
+    const size_t inputs = onnx_input_count(m->program, 0);
+    m->observation = onnx_program_input(m->program, "obs");
+    m->time = onnx_program_input(m->program, "time_step");
+    m->action = onnx_program_output(m->program, "actions");
+    if (m->action < 0) m->action = 0;
+    m->window = m->token = m->targets = -1;
+    m->dialect = OTHERS_MIMIC;
+    const char *format = onnx_metadata(f, "format");
+    if (format && !strcmp(format, TRACK_ONNX_FORMAT)) {
+        m->dialect = OTHERS_PLAIN;
+        return HRC_OK;
+    }
+    if (m->observation < 0 && f->ninputs == 1 && inputs == TWIST2_INPUTS) {
+        m->dialect = OTHERS_TWIST2;
+        m->observation = 0;
+    }
+    if (m->observation < 0)
+        return fail(
+            err, HRC_EFORMAT,
+            "%s: input \"%.60s\" of %zu numbers, expected \"obs\" (BeyondMimic, mjlab) or one of %d (TWIST2)",
+            f->path, f->inputs[0].name, inputs, TWIST2_INPUTS);
+    const size_t actions = onnx_output_count(m->program, m->action);
+    if (actions != HRC_JOINTS)
+        return fail(err, HRC_EFORMAT, "%s: output \"%.60s\" of %zu numbers, expected %d actions", f->path,
+                    f->outputs[m->action].name, actions, HRC_JOINTS);
+    for (int i = 0; i < f->ninputs; i++)
+        if (i != m->observation && i != m->time)
+            return fail(err, HRC_EFORMAT, "%s: input \"%.60s\", expected \"obs\" and \"time_step\" alone",
+                        f->path, f->inputs[i].name);
+    return HRC_OK;
+}
+
+static hrc_status set_up(others_model *m, hrc_error *err)
+{
+    TRY(onnx_program_create(&m->program, &m->file, err));
+    TRY(find_dialect(m, err));
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        const hrc_joint *j = &G1_JOINT[i];
+        m->joint[i] = i;
+        m->q0[i] = j->q0, m->scale[i] = j->action_scale, m->kp[i] = j->kp, m->kd[i] = j->kd;
+    }
+    m->largest = 100;
+    if (m->dialect == OTHERS_PLAIN) return plain_settings(m, err);
+    if (m->dialect == OTHERS_MIMIC) return mimic_settings(m, err);
+    twist2_settings(m);
+    return HRC_OK;
+}
+
+/* Weights and settings may lie in files beside the one that was hashed. */
+static void hash_rest(others_model *m)
+{
+    const double *const lists[] = {m->q0, m->scale, m->kp, m->kd};
+    for (int i = 0; i < m->file.nconstants; i++) {
+        const onnx_array *a = &m->file.constants[i];
+        m->digest = hash_bytes(m->digest, a->data, a->count * (a->type == TYPE_FLOAT ? 4 : 8));
+    }
+    for (int i = 0; i < COUNT(lists); i++) m->digest = hash_bytes(m->digest, lists[i], sizeof m->q0);
+    m->digest = hash_bytes(m->digest, m->terms, sizeof m->terms);
+}
+
+hrc_status others_load(others_model *m, const char *path, hrc_error *err)
+{
+    file_view bytes;
+    *m = (others_model){0};
+    TRY(file_map(path, &bytes, err));
+    m->digest = hash_bytes(HASH_START, bytes.data, bytes.size);
+    hrc_status status = onnx_parse(&m->file, path, bytes, err);
+    file_unmap(&bytes);
+    if (status == HRC_OK) status = set_up(m, err);
+    if (status == HRC_OK) hash_rest(m);
+    if (status < 0) others_model_free(m);
+    return status;
+}
+
+void others_model_free(others_model *m)
+{
+    onnx_program_free(m->program);
+    onnx_file_free(&m->file);
+    *m = (others_model){0};
+}
+
+/* ---- Running ---- */
+
+hrc_status others_create(others_runner **out, const others_model *m, hrc_error *err)
+{
+    others_runner *o = calloc(1, sizeof *o);
+    if (!o) return fail(err, HRC_ENOMEM, "%s: out of memory", m->file.path);
+    o->model = m;
+    hrc_status status = onnx_runner_create(&o->runner, m->program, err);
+    if (status < 0) {
+        others_free(o);
+        return status;
+    }
+    *out = o;
+    return HRC_OK;
+}
+
+void others_free(others_runner *o)
+{
+    if (!o) return;
+    onnx_runner_free(o->runner);
+    free(o);
+}
+
+void others_reset(others_runner *o)
+{
+    o->memory = (others_memory){0};
+}
+
+static void observe(others_runner *o, others_memory *memory, const g1_state *s,
+                    const hrc_frame window[HRC_WINDOW])
+{
+    const others_model *m = o->model;
+    float *observation = onnx_runner_input(o->runner, m->observation);
+    switch (m->dialect) {
+    case OTHERS_TWIST2: twist2_observe(m, memory, observation, s, window); break;
+    case OTHERS_MIMIC: mimic_observe(m, memory, observation, s, window); break;
+    case OTHERS_PLAIN:
+        plain_observe(m, memory, observation, onnx_runner_input(o->runner, m->window), s, window);
+    }
+    if (m->time >= 0) onnx_runner_input(o->runner, m->time)[0] = (float)memory->steps;
+}
+
+static void aim(const others_runner *o, double target[HRC_JOINTS], const float *action)
+{
+    const others_model *m = o->model;
+    const float *targets = m->targets >= 0 ? onnx_runner_output(o->runner, m->targets) : NULL;
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        const int j = m->joint[i];
+        const double a = (double)action[i], cut = a > m->largest    ? m->largest
+                                                  : a < -m->largest ? -m->largest
+                                                                    : a;
+        target[j] = targets ? (double)targets[i] : m->q0[j] + m->scale[j] * cut;
+    }
+}
+
+bool others_step(others_runner *o, double target[HRC_JOINTS], const g1_state *s,
+                 const hrc_frame window[HRC_WINDOW])
+{
+    others_memory memory = o->memory;
+    observe(o, &memory, s, window);
+    onnx_run(o->runner);
+    const float *action = onnx_runner_output(o->runner, o->model->action);
+    for (int i = 0; i < HRC_JOINTS; i++)
+        if (!(fabsf(action[i]) <= ACTION_MAX)) return false; /* nor NaN */
+    aim(o, target, action);
+    memcpy(memory.last, action, sizeof memory.last);
+    memory.begun = true;
+    memory.steps++;
+    o->memory = memory;
+    return true;
+}
+
+const float *others_token(const others_runner *o, int *n)
+{
+    const others_model *m = o->model;
+    *n = m->token >= 0 ? (int)onnx_output_count(m->program, m->token) : 0;
+    return *n ? onnx_runner_output(o->runner, m->token) : NULL;
+}
