@@ -349,10 +349,11 @@ static hrc_status choose(const pickle_value **out, char *name, size_t size, cons
         *out = top->items[i + 1];
         if (wanted ? strcmp(name, wanted) == 0 : count == 1) return HRC_OK;
     }
-    return fail(err, HRC_EINVAL,
-                wanted ? "%s: has no motion \"%.80s\" among its %d: %s"
-                       : "%s%.0s: holds %d motions; name one of them as FILE#NAME: %s",
-                path, wanted ? wanted : "", count, names);
+    if (wanted)
+        return fail(err, HRC_EINVAL, "%s: has no motion \"%.80s\" among its %d: %s", path, wanted, count,
+                    names);
+    return fail(err, HRC_EINVAL, "%s: holds %d motions; name one of them as FILE#NAME: %s", path, count,
+                names);
 }
 
 static hrc_status parse_object(clip *c, const char *path, const pickle_value *top,
