@@ -4,6 +4,7 @@
 #include "control/controller.h"
 #include "eval/course.h"
 #include "learn/room.h"
+#include "plan/planner.h"
 
 #define CALM_S 1.0         /* on the reference for as long: back */
 #define LONGEST_STEPS 3000 /* control steps of an attempt: a minute */
@@ -111,7 +112,7 @@ static hrc_status correct(attempt *a, recent *r, const follower *way, situation_
 
 static void vary(const practice *p, hrc_controller *c, approach by, uint64_t seed, rng *dice)
 {
-    const float noise = by == BY_NOISE ? rng_uniform(dice, 0.1f, p->o.noise) : 0.1f;
+    const float noise = by == BY_NOISE ? rng_uniform(dice, 0.1f, p->o.noise) : planner_defaults().noise;
     controller_vary(c, by == BY_OWN ? p->o.seed : seed, noise, by == BY_BASE || p->contest ? 0 : 1);
 }
 

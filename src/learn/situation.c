@@ -6,6 +6,7 @@
 #include "eval/course.h"
 #include "eval/posture.h"
 #include "learn/room.h"
+#include "plan/planner.h"
 
 #define SEARCH_S 10.0 /* for a failure */
 #define SEARCHES 4    /* clips that are searched */
@@ -73,7 +74,7 @@ static bool start_before_failure(situation *s, const practice *p, rng *dice, int
     if (!snaps) return false;
     start_on_reference(s, p);
     sim_world w = s->start;
-    controller_vary(c, p->o.seed, 0.1f, 1);
+    controller_vary(c, p->o.seed, planner_defaults().noise, 1);
     hrc_controller_reset(c);
     bool goes = hrc_follow(c, s->motion, s->first, 0, NULL) == HRC_OK;
     for (; goes && step < STEPS && out < FAILED && s->first + step < s->motion->n; step++) {

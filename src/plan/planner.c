@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/rng.h"
 #include "base/rot.h"
 #include "plan/flow.h"
@@ -21,12 +22,15 @@ struct planner {
 planner_options planner_defaults(void)
 {
     return (planner_options){
-        .precision = NN_FLOAT, .steps = 5, .t_start = 0.9f, .warm_start = true, .noise = 0.1f};
+        .precision = NN_FLOAT, .steps = 5, .t_start = 0.9f, .warm_start = true, .noise = 1};
 }
 
-static void draw_noise(planner *p)
+/* Anew for every plan: with one draw for all of them a robot that rests half way up rests for ever. By what the robot
+ * does, not by a count: what was planned before leaves no trace, and the same scene elsewhere has the same plan. */
+static void draw_noise(planner *p, const plan_question *q)
 {
-    rng r = rng_make(p->options.seed, 0);
+    const uint64_t joints = hash_bytes(HASH_START, q->state + 7, sizeof(float) * HRC_JOINTS);
+    rng r = rng_make(p->options.seed, hash_bytes(joints, q->qvel + 6, sizeof(float) * HRC_JOINTS));
     for (int i = 0; i < PLAN_K * PLAN_D; i++) p->noise[i] = p->options.noise * rng_normal(&r);
 }
 
@@ -50,7 +54,6 @@ hrc_status planner_create(planner **out, const plan_model *m, const planner_opti
         free(p);
         return status;
     }
-    draw_noise(p);
     *out = p;
     return HRC_OK;
 }
@@ -65,7 +68,6 @@ void planner_free(planner *p)
 void planner_seed(planner *p, uint64_t seed)
 {
     p->options.seed = seed;
-    draw_noise(p);
 }
 
 void planner_vary(planner *p, uint64_t seed, float noise, float share)
@@ -117,6 +119,7 @@ void planner_plan(planner *p, const plan_question *q, float keyframes[PLAN_K][HR
     float cond[PLAN_COND_MAX], tokens[PLAN_K][PLAN_D];
     plan_condition(cond, l, q);
     for (int c = 0; c < C; c++) cond[c] = (cond[c] - s->cond_mean[c]) / s->cond_std[c];
+    draw_noise(p, q);
     start_flow(p, q);
     infer_begin(p->net, cond);
     run_flow(p);
