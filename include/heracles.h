@@ -142,7 +142,7 @@ typedef struct {
     uint64_t seed;
     int steps;     /* of the flow's integration: 5 */
     float t_start; /* where the warm start enters the flow: 0.9 */
-    float noise;   /* that a plan starts from: 0.1; 1 is all that was learned */
+    float noise;   /* that a plan starts from: 1, all that was learned; less stays near its middle */
     int cold;      /* no warm start: from noise alone */
     int bf16;      /* half the memory traffic, 2 to 3 digits */
     int threads;   /* 1 */

@@ -118,12 +118,13 @@ static hrc_status read_lessons(lessons *l, const tensorfile *file, hrc_error *er
         return fail(err, HRC_EFORMAT, "%s: horizon is \"%.20s\" frames, expected %d", file->path,
                     horizon ? horizon : "(missing)", l->n ? l->horizon : PLAN_H);
     const int n = (int)numbers->shape[0];
+    l->horizon = frames;
+    if (!n) return HRC_OK;
     TRY(make_room(l, l->n + n, err));
     memcpy(l->list + l->n, numbers->data, sizeof(lesson) * (size_t)n);
     memcpy(l->label + l->n, label->data, sizeof *l->label * (size_t)n);
     memcpy(l->situation + l->n, situation->data, sizeof *l->situation * (size_t)n);
     l->n += n;
-    l->horizon = frames;
     return HRC_OK;
 }
 

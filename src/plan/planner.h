@@ -19,7 +19,7 @@ typedef struct {
     pool *threads; /* borrowed; NULL: the caller's thread alone */
 } planner_options;
 
-planner_options planner_defaults(void); /* float, 5 steps, 0.9, warm start, noise 0.1, seed 0 */
+planner_options planner_defaults(void); /* float, 5 steps, 0.9, warm start, noise 1, seed 0 */
 
 typedef struct planner planner;
 
