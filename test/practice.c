@@ -562,32 +562,45 @@ static void test_learns(void)
     ENSURE(distance[1] < 0.8 * distance[0]);
 }
 
-/* The ways up of one clip, tried on three robots: the same order whatever the threads. */
+/* The first n clips that somebody gets up in. */
+static void get_ups(const clip **out, int n, const school *s)
+{
+    hrc_error err;
+    int found = 0;
+    for (int i = 0; i < s->n && found < n; i++) {
+        teacher t;
+        ENSURE_OK(teacher_create(&t, &s->train[i], 1, &err));
+        if (t.nways) out[found++] = s->train[i];
+        teacher_free(&t);
+    }
+    ENSURE(found == n);
+}
+
+/* The ways up of a few clips, tried on three robots: the same order whatever the threads and the round. */
 static void test_contest(void)
 {
     hrc_error err;
     gym g = gym_open();
-    clip floor;
-    const clip *only = &floor;
+    enum { CLIPS = 5 };
+    const clip *few[CLIPS];
+    get_ups(few, CLIPS, &g.s);
     practice_ways found[2];
     practice_options o = quick(7);
     o.trials = 3;
-    ENSURE_OK(clip_load(&floor, "motions/floor.safetensors", NULL, NULL, &err));
     for (int i = 0; i < 2; i++) {
         pool *threads;
         practice *room;
-        o.seed = (uint64_t)i; /* rounds agree about the ways */
+        o.seed = (uint64_t)i;
         ENSURE_OK(pool_create(&threads, 1 + i, &err));
-        ENSURE_OK(practice_create(&room, &g.cfg, g.tracker, g.planner, &only, 1, &o, threads, &err));
+        ENSURE_OK(practice_create(&room, &g.cfg, g.tracker, g.planner, few, CLIPS, &o, threads, &err));
         found[i] = practice_ways_of(room);
         practice_free(room);
         pool_free(threads);
     }
     printf("(%d ways, %d lead, %.0f %%) ", found[0].known, found[0].used, 100 * (double)found[0].up[0]);
     ENSURE(!memcmp(&found[0], &found[1], sizeof found[0]));
-    ENSURE(found[0].used >= 1 && found[0].used < found[0].known && found[0].up[0] > 0.3f &&
-           found[0].up[0] <= 1);
-    clip_free(&floor);
+    ENSURE(found[0].used >= 1 && found[0].used < found[0].known);
+    for (int i = 0; i < found[0].used; i++) ENSURE(found[0].up[i] > 0 && found[0].up[i] <= 1);
     gym_close(&g);
 }
 
