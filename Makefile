@@ -125,9 +125,9 @@ $(BUILD)/idl/g1.o: $(BUILD)/idl/g1.c
 IDL_USERS = $(call objects,$(wildcard src/deploy/wire*.c test/wire*.c))
 $(IDL_USERS): FLAGS += -I$(BUILD)/idl
 $(IDL_USERS): $(BUILD)/idl/g1.c
-$(BUILD)/%.o: %.S $(wildcard assets/* assets/*/*) | $(BUILD)/.packages-build
+$(BUILD)/%.o: %.S src/base/embed.h $(wildcard assets/* assets/*/*) | $(BUILD)/.packages-build
 	@mkdir -p $(@D)
-	$Q$(CC) -Iassets -I/usr/share/javascript/three -c $< -o $@
+	$Q$(CC) -Isrc -Iassets -I/usr/share/javascript/three -c $< -o $@
 
 $(BUILD)/heracles: $(APP_OBJ) $(LIB_OBJ)
 	@echo "  LD $@"

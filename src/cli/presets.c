@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PRESET(name) extern const char preset_##name[], preset_##name##_end[];
+#define PRESET(name) extern const char embed_preset_##name[], embed_preset_##name##_end[];
 PRESET(general)
 PRESET(clip)
 PRESET(quick)
@@ -12,10 +12,10 @@ PRESET(paper)
 
 static const struct {
     const char *name, *text, *end;
-} PRESETS[] = {{"general", preset_general, preset_general_end},
-               {"clip", preset_clip, preset_clip_end},
-               {"quick", preset_quick, preset_quick_end},
-               {"paper", preset_paper, preset_paper_end}};
+} PRESETS[] = {{"general", embed_preset_general, embed_preset_general_end},
+               {"clip", embed_preset_clip, embed_preset_clip_end},
+               {"quick", embed_preset_quick, embed_preset_quick_end},
+               {"paper", embed_preset_paper, embed_preset_paper_end}};
 
 hrc_status preset_apply(config *c, const char *name, hrc_error *err)
 {

@@ -1,11 +1,5 @@
 /* Files of assets/ and three.js as bytes of the program; eval/embed.h declares them. */
-#define EMBED(name, file)                  \
-    .global embed_##name                   ; \
-    .hidden embed_##name                   ; \
-    .global embed_##name##_end             ; \
-    .hidden embed_##name##_end             ; \
-    embed_##name: .incbin file             ; \
-    embed_##name##_end: .byte 0
+#include "base/embed.h"
 
     .section .rodata
     EMBED(replay_html, "replay.html")

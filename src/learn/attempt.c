@@ -9,8 +9,8 @@
 #define CALM_S 1.0         /* on the reference for as long: back */
 #define LONGEST_STEPS 3000 /* control steps of an attempt: a minute */
 #define CORRECTED 24       /* plans before the teacher takes over that it corrects */
-#define RESTS_RAD                                                                                            \
-    0.5f /* L1 over joints in a plan: people rest before they rise, and who copies rest rests for ever */
+/* L1 over joints in a plan: people rest before they rise, and a planner that copies rest rests for ever. */
+#define RESTS_RAD 0.5f
 #define NEAR 0.25f /* as near, plans hardly matter: only one moment in NEAR_EVERY is kept */
 #define NEAR_EVERY 4
 #define RISE_S 3.0 /* before a robot is back: what it did earlier by itself did not help */

@@ -90,7 +90,7 @@ static void choose_order(practice *p, const contest *c, const int *ways, int n, 
     p->found.used = t->norder;
 }
 
-static hrc_status hold(practice *p, arena *scratch, hrc_error *err)
+static hrc_status run_trials(practice *p, arena *scratch, hrc_error *err)
 {
     const int nways = p->ways.nways, nheaps = p->o.trials < TRIAL_HEAPS ? p->o.trials : TRIAL_HEAPS;
     situation *heaps = ARENA_NEW(scratch, situation, nheaps);
@@ -120,7 +120,7 @@ hrc_status contest_run(practice *p, hrc_error *err)
 {
     arena scratch = {0};
     p->found.known = p->ways.nways;
-    hrc_status status = hold(p, &scratch, err);
+    hrc_status status = run_trials(p, &scratch, err);
     arena_free(&scratch);
     return status;
 }

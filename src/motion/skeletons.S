@@ -1,11 +1,5 @@
 /* The skeleton maps of assets/skeletons as bytes of the program; skeleton_map.c declares them. */
-#define EMBED(name, file)                  \
-    .global embed_##name                   ; \
-    .hidden embed_##name                   ; \
-    .global embed_##name##_end             ; \
-    .hidden embed_##name##_end             ; \
-    embed_##name: .incbin file             ; \
-    embed_##name##_end: .byte 0
+#include "base/embed.h"
 
     .section .rodata
     EMBED(skeleton_cmu, "skeletons/cmu.ini")
