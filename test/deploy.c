@@ -479,8 +479,10 @@ static void test_controller_killed(void)
         line, sizeof line,
         "D=%d; " ROBOT "" RUN
         "--motion motions/wave.safetensors --record $T/killed.mcap & first=$!\n" AFTER_TWO_SECONDS(
-            "killed.mcap") "run=$(pgrep -P $first); dog=$(pgrep -P ${run:-0}); kill -9 $run && echo it ran\n"
-                           "wait $first; while [ \"$dog\" ] && kill -0 $dog 2>/dev/null; do sleep 0.1; done\n" RUN
+            "killed.mcap") "run=$(pgrep -P $first); dog=; [ \"$run\" ] && dog=$(pgrep -P $run)\n"
+                           "[ \"$run\" ] && kill -9 $run && echo it ran\n"
+                           "wait $first; for i in $(seq 200); do "
+                           "grep -qs '^State:.[^Z]' /proc/${dog:-none}/status || break; sleep 0.1; done\n" RUN
                            "--motion $T/turn.safetensors --hold 0.2 --record off" END,
         domain());
     in_real_time(line, both_flew);
