@@ -24,13 +24,15 @@ PKG_FUZZ  = $(PKG_BUILD) clang libclang-rt-14-dev
 
 # libheracles needs libm and threads; the program also motions, simulator and the rest.
 LIB_DIRS  = base nn onnx robot plan track control
+# The motion readers that need no other library.
+LIB_MOTION = $(patsubst %,src/motion/%.c,clip clipfile csv csv_named csv_table layout npy plain quat_order rate stats)
 APP_DIRS  = motion sim learn eval deploy cli
 sources   = $(filter-out $(OTHER_COMM),$(foreach d,$(1),$(wildcard src/$(d)/*.c)))
 # make MPI=1 BUILD=build-mpi: training in several processes (src/learn/comm.h).
 OTHER_COMM = src/learn/$(if $(MPI),comm_single,comm_mpi).c
 objects   = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
-LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)))
-APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(wildcard src/*/*.S)) $(BUILD)/idl/g1.o
+LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)) $(LIB_MOTION))
+APP_OBJ   = $(call objects,$(filter-out $(LIB_MOTION),$(call sources,$(APP_DIRS))) $(wildcard src/*/*.S)) $(BUILD)/idl/g1.o
 TEST_OBJ  = $(call objects,$(wildcard test/*.c))
 APP_LIBS  = -lmujoco -lopenblas -lzip -lz -lzstd -ljansson -lddsc -lwebsockets -lm $(if $(MPI),$(shell mpicc -showme:link))
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
@@ -141,7 +143,7 @@ $(BUILD)/libheracles.o: $(LIB_OBJ)
 $(BUILD)/libheracles.a: $(BUILD)/libheracles.o
 	$Qrm -f $@ && $(AR) rcs $@ $<
 $(BUILD)/libheracles.so: $(BUILD)/libheracles.o
-	$Q$(CC) $(FLAGS) -shared $(LDHARDEN) -Wl,-soname,libheracles.so.0 $< -o $@ -lm
+	$Q$(CC) $(FLAGS) -shared $(LDHARDEN) -Wl,-z,defs -Wl,-soname,libheracles.so.0 $< -o $@ -lm
 
 $(BUILD)/test/run: $(TEST_OBJ) $(filter-out $(BUILD)/src/cli/main.o,$(APP_OBJ)) $(LIB_OBJ)
 	@echo "  LD $@"

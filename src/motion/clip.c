@@ -1,5 +1,5 @@
 /* Clips in memory: create, check, cut, resample, differentiate. Files are in the neighbours. */
-#include "motion/clip.h"
+#include "motion/formats.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,6 +24,13 @@ hrc_status clip_create(clip *c, int n, double fps, const char *name, hrc_error *
         return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", name, n);
     }
     return HRC_OK;
+}
+
+hrc_status clip_create_for(clip *c, int n, double fps, const char *path, hrc_error *err)
+{
+    char name[256];
+    file_stem(name, sizeof name, path);
+    return clip_create(c, n, fps, name, err);
 }
 
 hrc_status clip_label(clip *c, const char *category, const char *source, const char *licence, hrc_error *err)
@@ -73,16 +80,6 @@ static hrc_status create_like(clip *out, const clip *in, int n, double fps, hrc_
     return status;
 }
 
-/* The frame a part t (0..1) of the way from a to b. */
-static void blend(float *out, const float *a, const float *b, double t)
-{
-    for (int k = 0; k < HRC_NQ; k++) out[k] = (float)((1 - t) * a[k] + t * b[k]);
-    double p[4], q[4], r[4];
-    for (int k = 0; k < 4; k++) p[k] = a[3 + k], q[k] = b[3 + k];
-    quat_slerp(r, p, q, t);
-    for (int k = 0; k < 4; k++) out[3 + k] = (float)r[k];
-}
-
 hrc_status clip_resample(clip *out, const clip *in, double fps, hrc_error *err)
 {
     *out = (clip){0};
@@ -100,7 +97,7 @@ hrc_status clip_resample(clip *out, const clip *in, double fps, hrc_error *err)
         if (t < 1e-6)
             memcpy(clip_frame(out, i), clip_frame(in, k), HRC_NQ * sizeof(float));
         else
-            blend(clip_frame(out, i), clip_frame(in, k), clip_frame(in, k + 1), t);
+            g1_pose_between(clip_frame(out, i), clip_frame(in, k), clip_frame(in, k + 1), t);
     }
     return HRC_OK;
 }
