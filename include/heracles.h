@@ -135,8 +135,8 @@ typedef struct {
 
 /* A motion from a file, resampled to HRC_RATE_HZ, with velocities. The content says what it is: a CSV (36
  * columns: root position, root quaternion, joints; or with a header) or one of our clips (.safetensors); the
- * program `heracles motion` makes these of other formats. fps: of the file; 0: what the file says, or else
- * the motion itself (docs/formats.md). source may be NULL. Free the motion with hrc_motion_free. */
+ * program `heracles motion convert` makes these of other formats. fps: of the file; 0: what the file says, or
+ * else the motion itself (docs/formats.md). source may be NULL. Free the motion with hrc_motion_free. */
 HRC_API hrc_status hrc_motion_load(hrc_motion *out, const char *path, double fps, hrc_motion_source *source,
                                    hrc_error *err);
 

@@ -34,6 +34,8 @@ hrc_status clipfile_write(const clip *c, const char *path, hrc_error *err);
 hrc_status npz_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
                      clip_decisions *why, hrc_error *err);
 hrc_status npz_write(const clip *c, const char *path, hrc_error *err); /* BeyondMimic, MuJoCo's order */
+hrc_status npz_write_with(const clip *c, const float *qvel, const char *path,
+                          hrc_error *err); /* velocities (n, HRC_NV) of the caller's */
 
 /* Pickles of GMR, TWIST, GMT (one motion) and of ASAP, PBHC, SONIC through joblib (name: motion). */
 hrc_status pkl_parse(clip *c, const char *path, file_view bytes, const clip_options *options,

@@ -40,8 +40,8 @@ hrc_status plain_parse(clip *c, const char *path, file_view bytes, const clip_op
     if (!clip_is_text(bytes) || begins(bytes, "HIERARCHY"))
         return fail(
             err, HRC_EFORMAT,
-            "%s: is neither a CSV nor a safetensors clip, by its first bytes; `heracles motion` reads "
-            "more formats and writes these",
+            "%s: is neither a CSV nor a safetensors clip, by its first bytes; `heracles motion convert` "
+            "reads more formats and writes these",
             path);
     return csv_parse(c, path, bytes, options, why, err);
 }
