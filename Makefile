@@ -159,7 +159,8 @@ install: all
 	install -d $(DESTDIR)$(prefix)/share/heracles/motions/suites
 	install -m 644 motions/*.safetensors $(DESTDIR)$(prefix)/share/heracles/motions/
 	install -m 644 motions/suites/*.csv $(DESTDIR)$(prefix)/share/heracles/motions/suites/
-	install -d $(DESTDIR)$(prefix)/share/heracles/models
+	install -d $(DESTDIR)$(prefix)/share/heracles/models $(DESTDIR)$(prefix)/share/heracles/python
+	install -m 644 python/heracles.py $(DESTDIR)$(prefix)/share/heracles/python/
 	for m in $(wildcard models/*.safetensors); do install -m 644 $$m $(DESTDIR)$(prefix)/share/heracles/models/; done
 	sed 's|@prefix@|$(prefix)|' tools/heracles.pc.in > $(DESTDIR)$(prefix)/lib/pkgconfig/heracles.pc
 
@@ -212,9 +213,10 @@ newer-mujoco:
 	node $(BUILD)/npm/newer_mujoco.mjs
 
 # Optional: a planner's or tracker's ONNX export in ONNX Runtime (npm): make check-onnx MODEL=planner.safetensors
+# [EXPORT="--dialect unitree --motion walk.csv"]
 check-onnx: all
 	@$(NPM) && cp tools/check_onnx.mjs $(BUILD)/npm/
-	$(BUILD)/heracles export $(MODEL) -o $(BUILD)/npm/field.onnx --json > $(BUILD)/npm/field.json
+	$(BUILD)/heracles export $(MODEL) -o $(BUILD)/npm/field.onnx $(EXPORT) --json > $(BUILD)/npm/field.json
 	node $(BUILD)/npm/check_onnx.mjs $(BUILD)/npm/field.json
 
 # Optional: a replan here, in PyTorch (apt: python3-torch) and in ONNX Runtime (npm), in the same run.

@@ -115,15 +115,39 @@ static hrc_status example_actions(json_t **out, const track_model *m, hrc_error 
     return HRC_OK;
 }
 
+/* The actions for obs_i = sin(0.37 i), of our own interpreter. */
+static hrc_status example_with_motion(json_t **out, const char *path, hrc_error *err)
+{
+    others_model m;
+    onnx_runner *r = NULL;
+    TRY(others_load(&m, path, err));
+    hrc_status status = onnx_runner_create(&r, m.program, err);
+    if (status == HRC_OK) {
+        float *obs = onnx_runner_input(r, m.observation);
+        for (size_t i = 0; i < onnx_input_count(m.program, m.observation); i++)
+            obs[i] = sinf(0.37f * (float)i);
+        onnx_run(r);
+        *out = json_array();
+        for (int i = 0; i < HRC_JOINTS; i++)
+            json_array_append_new(*out, json_number((double)onnx_runner_output(r, m.action)[i]));
+    }
+    onnx_runner_free(r);
+    others_model_free(&m);
+    return status;
+}
+
 static int told_with_motion(const args *a, const parity *p, onnx_dialect dialect, const char *out)
 {
+    json_t *v = NULL;
+    hrc_error err;
     const bool unitree = dialect == ONNX_UNITREE;
     const char *slash = strrchr(out, '/');
     const int folder = slash ? (int)(slash - out) + 1 : 0, stem = (int)strlen(out) - 5;
+    if (a->json && example_with_motion(&v, out, &err) < 0) return cli_fail(&err);
     if (a->json)
-        return cli_json(json_pack("{s:s, s:s, s:i, s:f, s:i}", "onnx", out, "dialect", arg(a, "dialect"),
-                                  "parity_steps", p->steps, "parity_rad", p->worst_rad, "token_ties",
-                                  p->ties));
+        return cli_json(json_pack("{s:s, s:s, s:i, s:f, s:i, s:o}", "onnx", out, "dialect", arg(a, "dialect"),
+                                  "parity_steps", p->steps, "parity_rad", p->worst_rad, "token_ties", p->ties,
+                                  "example_actions", v));
     printf("%s: tracker with its motion, for %s\n"
            "over %d steps its targets are within %.2g rad of the tracker's, its token differs %d times\n",
            out, unitree ? "unitree_rl_mjlab's runner" : "BeyondMimic's runners", p->steps, p->worst_rad,
