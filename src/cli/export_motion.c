@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "cli/export.h"
-#include "motion/formats.h"
+#include "motion/import/formats.h"
 
 #define ROLLOUT_S 20
 

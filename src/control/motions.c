@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "motion/formats.h"
+#include "motion/import/formats.h"
 
 /* One block holds poses and velocities, so that hrc_motion needs no third pointer. */
 static hrc_status motion_of(hrc_motion *out, const clip *c, hrc_error *err)

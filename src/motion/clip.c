@@ -1,5 +1,5 @@
 /* Clips in memory: create, check, cut, resample, differentiate. Files are in the neighbours. */
-#include "motion/formats.h"
+#include "motion/clip.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,13 +24,6 @@ hrc_status clip_create(clip *c, int n, double fps, const char *name, hrc_error *
         return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", name, n);
     }
     return HRC_OK;
-}
-
-hrc_status clip_create_for(clip *c, int n, double fps, const char *path, hrc_error *err)
-{
-    char name[256];
-    file_stem(name, sizeof name, path);
-    return clip_create(c, n, fps, name, err);
 }
 
 hrc_status clip_label(clip *c, const char *category, const char *source, const char *licence, hrc_error *err)
