@@ -113,7 +113,7 @@ static hrc_status correct(attempt *a, recent *r, const follower *way, situation_
 static void vary(const practice *p, hrc_controller *c, approach by, uint64_t seed, rng *dice)
 {
     const float noise = by == BY_NOISE ? rng_uniform(dice, 0.1f, p->o.noise) : planner_defaults().noise;
-    controller_vary(c, by == BY_OWN ? p->o.seed : seed, noise, by == BY_BASE || p->contest ? 0 : 1);
+    controller_vary(c, by == BY_OWN ? p->o.seed : seed, noise, by == BY_BASE ? 0 : 1);
 }
 
 /* Only what came after the first n lessons. */

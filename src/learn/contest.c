@@ -28,7 +28,6 @@ static void try_way(void *ctx, int item, int worker)
     practice alone = *c->p;
     attempt a = {.by = BY_TEACHER};
     hrc_error err;
-    alone.contest = true;
     alone.ways = teacher_only(&c->p->ways, way);
     alone.o.attempt_s = fmin(alone.o.attempt_s, TRIAL_S);
     if (attempt_run(&a, &alone, &c->heaps[heap], 0, 0, worker, &err) < 0) atomic_store(&c->failed, true);

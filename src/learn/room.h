@@ -21,7 +21,6 @@ struct practice {
     arena memory;
     teacher ways;
     practice_ways found;
-    bool contest; /* ways are tried: the planner is silent, so that all rounds find the same */
     pool *threads;
     sim *physics;
     hrc_controller **controls; /* one a thread */
