@@ -95,7 +95,8 @@ static hrc_status set_up(session *s, hrc_error *err)
     else if (arg(a, "from"))
         TRY(start_from(s, arg(a, "from"), err));
     if (!leads()) return HRC_OK;
-    TRY(training_open_log(&s->run, resumed ? -1 : 0, err));
+    const int64_t step = planner_trainer_steps(s->trainer);
+    TRY(training_open_log(&s->run, resumed ? training_log_until(&s->run, step) : 0, step, err));
     cli_note(
         a,
         "%zu parameters; %.1f min of motion to train on (%d starts%s) and %d lessons of practice, %.1f min held out; step %lld of %d; %s",
@@ -107,7 +108,7 @@ static hrc_status set_up(session *s, hrc_error *err)
 
 static void tear_down(session *s)
 {
-    if (s->run.log) fclose(s->run.log);
+    training_close_log(&s->run);
     planner_trainer_free(s->trainer);
     tuples_free(s->train);
     tuples_free(s->heldout);
@@ -225,7 +226,7 @@ static int run_train_planner(const args *a)
 {
     session s = {.a = a, .heldout_loss = NAN};
     double log_every = 20, heldout_every = 200;
-    if (!training_options(&s.run, a)) return EXIT_USAGE;
+    if (!training_options(&s.run, a, "step")) return EXIT_USAGE;
     if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or motion files");
     if (!arg_number(a, "log-every", 1, 1e6, &log_every) ||
         !arg_number(a, "heldout-every", 1, 1e6, &heldout_every))
