@@ -377,6 +377,31 @@ class Replay {
         if (this.ghost.root.visible) target.z = (target.z + this.reference.centre(this.t, this.aside).z) / 2;
     }
 
+    /* For films and pictures: the robot alone, without the page around it. */
+    bare() {
+        document.body.classList.add('bare');
+        this.setPlaying(false);
+        this.stage.resize();
+    }
+
+    /* Moments side by side, as a data URL; several have their times written on them. */
+    strip(moments, type) {
+        const source = this.stage.renderer.domElement, canvas = document.createElement('canvas'), pen = canvas.getContext('2d');
+        const w = canvas.width = source.width * moments.length, h = canvas.height = source.height;
+        const size = Math.max(12, Math.round(0.045 * h));
+        pen.font = '600 ' + size + 'px system-ui, "DejaVu Sans", sans-serif';
+        pen.fillStyle = '#e6eaf0';
+        moments.forEach((t, i) => {
+            this.t = Math.min(this.duration, Math.max(0, t));
+            this.stage.render(0);
+            const left = i * w / moments.length;
+            pen.drawImage(source, left, 0);
+            if (moments.length > 1) pen.fillText(this.t.toFixed(1) + ' s', left + 0.6 * size, h - 0.6 * size);
+            if (i) pen.fillRect(left - 1, 0, 2, h);
+        });
+        return canvas.toDataURL(type, 0.95);
+    }
+
     showTime() {
         this.timeline.show(this.t);
         for (const plot of this.plots) plot.show(this.t);
