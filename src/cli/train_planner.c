@@ -154,9 +154,10 @@ static hrc_status train(session *s, hrc_error *err)
         if (step % s->heldout_every == 0 || step == steps)
             s->heldout_loss = planner_trainer_heldout(s->trainer);
         if (leads() && (step % s->log_every == 0 || step == steps)) {
-            char detail[96];
-            snprintf(detail, sizeof detail, "step %lld  loss %.4f  held out %.4f", (long long)step,
-                     sum / count, s->heldout_loss);
+            char detail[96], heldout[32] = "";
+            if (isfinite(s->heldout_loss))
+                snprintf(heldout, sizeof heldout, "  held out %.4f", s->heldout_loss);
+            snprintf(detail, sizeof detail, "step %lld  loss %.4f%s", (long long)step, sum / count, heldout);
             write_log(s, step, sum / count, &u, now_s() - s->run.begin);
             progress_show(&bar, (double)step / (double)steps, detail);
             sum = 0, count = 0;
@@ -168,21 +169,15 @@ static hrc_status train(session *s, hrc_error *err)
     return HRC_OK;
 }
 
-/* A model says what it was trained on, not where that was. */
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static hrc_status export_model(session *s, hrc_error *err)
 {
     const field *net = planner_trainer_field(s->trainer);
-    char trained[256];
+    char trained[256], names[120];
+    training_motions(&s->run, names, sizeof names);
     snprintf(trained, sizeof trained,
              "%lld steps of batch %d on %.1f min of motion (%s) and %d lessons of practice",
              (long long)planner_trainer_steps(s->trainer), s->a->cfg.planner_batch, s->data.train_s / 60,
-             arg(s->a, "corpus") ? file_name(arg(s->a, "corpus")) : "clip files", s->practice.n);
+             names, s->practice.n);
     char *settings = config_text(&s->a->cfg);
     plan_model m = {.net = *net,
                     .layout = *planner_trainer_layout(s->trainer),

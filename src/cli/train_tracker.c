@@ -248,12 +248,13 @@ static int report(const session *s, const char *method)
 
 static hrc_status run_session(session *s, const tracker_method *method, int ntrials, hrc_error *err)
 {
-    char data[256];
+    char data[256], names[120];
     TRY(set_up(s, method, ntrials, err));
     TRY(train(s, err));
     if (!leads()) return HRC_OK;
+    training_motions(&s->run, names, sizeof names);
     snprintf(data, sizeof data, "%d clip%s, %.0f s of motion (%s)", s->n, s->n == 1 ? "" : "s", s->seconds,
-             arg(s->a, "corpus") ? arg(s->a, "corpus") : "clip files");
+             names);
     return tracker_trainer_export(s->trainer, s->run.out, data, err);
 }
 

@@ -163,6 +163,21 @@ int64_t training_log_bytes(const training *t)
     return ftell(t->log);
 }
 
+void training_motions(const training *t, char *out, size_t size)
+{
+    const char *at = arg(t->a, "corpus");
+    size_t used = 0;
+    snprintf(out, size, "clip files");
+    while (at && *at && used < size) {
+        char path[1024], name[128];
+        const size_t length = strcspn(at, ",");
+        snprintf(path, sizeof path, "%.*s", (int)length, at);
+        file_stem(name, sizeof name, path);
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", name);
+        at += length + (at[length] == ',');
+    }
+}
+
 void training_begin(training *t)
 {
     t->begin = t->saved = now_s();

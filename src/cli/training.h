@@ -41,6 +41,9 @@ void training_log(training *t, json_t *line);                /* writes and frees
 void training_close_log(training *t);
 int64_t training_log_bytes(const training *t);
 
+/* What a model says it was trained on: names of the corpora, not where they were. */
+void training_motions(const training *t, char *out, size_t size);
+
 void training_begin(training *t);
 bool training_goes_on(const training *t); /* neither time is over nor Ctrl-C pressed */
 bool training_checkpoint_due(const training *t);
