@@ -169,8 +169,7 @@ static int run_view(const args *a)
 static const option OPTIONS[] = {
     {"out", "FILE", "replay.html",
      "the page to write (-o); FILE.png a picture of it, FILE.mp4 or FILE.gif a film"},
-    {"at", "S[,S]", NULL,
-     "moments of a picture, side by side, in seconds; of a film the first and the last"},
+    {"at", "S[,S]", NULL, "moments of a picture, side by side, in seconds; of a film the first and the last"},
     {"size", "WxH", "640x480", "pixels of a film, or of each moment"},
     {"fps", "N", "25", "pictures a second of a film"},
     {"look", "ADDRESS", "", "how pictures look: what stands after # in the page's address"},
