@@ -23,14 +23,16 @@ PKG_CHECK = $(PKG_BUILD) clang-format clang-tidy cppcheck
 PKG_FUZZ  = $(PKG_BUILD) clang libclang-rt-14-dev
 
 # libheracles needs libm and threads; the program also motions, simulator and the rest.
-LIB_DIRS  = base nn onnx robot plan track control
-APP_DIRS  = motion sim learn eval deploy cli
-sources   = $(filter-out $(OTHER_COMM),$(foreach d,$(1),$(wildcard src/$(d)/*.c)))
+LIB_DIRS    = base nn onnx robot plan track control
+MOTION_DIRS = motion motion/import motion/retarget
+APP_DIRS    = $(MOTION_DIRS) sim eval learn play deploy cli
+sources     = $(filter-out $(OTHER_COMM),$(foreach d,$(1),$(wildcard src/$(d)/*.c)))
+embedded    = $(foreach d,$(1),$(wildcard src/$(d)/*.S))
 # make MPI=1 BUILD=build-mpi: training in several processes (src/learn/comm.h).
 OTHER_COMM = src/learn/$(if $(MPI),comm_single,comm_mpi).c
 objects   = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)))
-APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(wildcard src/*/*.S)) $(BUILD)/idl/g1.o
+APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(call embedded,$(APP_DIRS))) $(BUILD)/idl/g1.o
 TEST_OBJ  = $(call objects,$(wildcard test/*.c))
 APP_LIBS  = -lmujoco -lopenblas -lzip -lz -lzstd -ljansson -lddsc -lwebsockets -lm $(if $(MPI),$(shell mpicc -showme:link))
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
@@ -90,7 +92,7 @@ fuzz-run: $(foreach f,$(FUZZ),$(BUILD)/fuzz-$(word 1,$(subst :, ,$(f))))
 $(BUILD)/fuzz-mcap: $(call objects,$(FUZZ_RECORDING))
 $(BUILD)/fuzz-rollout: $(BUILD)/src/eval/rollout.o
 $(BUILD)/fuzz-checkpoint: $(call objects,src/sim/env_stored.c src/learn/replay.c)
-$(BUILD)/fuzz-%: $(BUILD)/test/fuzz/%.o $(call objects,$(call sources,motion) $(wildcard src/motion/*.S)) $(LIB_OBJ)
+$(BUILD)/fuzz-%: $(BUILD)/test/fuzz/%.o $(call objects,$(call sources,$(MOTION_DIRS)) $(call embedded,$(MOTION_DIRS))) $(LIB_OBJ)
 	$Q$(CC) $(FLAGS) -fsanitize=fuzzer $^ -o $@ -lzip -lz -lzstd -ljansson -lm
 
 bench: all
@@ -164,7 +166,7 @@ install: all
 	$(BUILD)/heracles help bash-completion > $(DESTDIR)$(prefix)/share/bash-completion/completions/heracles
 	sed 's|@prefix@|$(prefix)|' tools/heracles.pc.in > $(DESTDIR)$(prefix)/lib/pkgconfig/heracles.pc
 
-FORMATTED = $(wildcard include/*.h src/*/*.[ch] src/*/*.inc test/*.[ch] test/fuzz/*.[ch] tools/*.c examples/*.c)
+FORMATTED = $(wildcard include/*.h src/*/*.[ch] src/*/*/*.[ch] src/*/*.inc test/*.[ch] test/fuzz/*.[ch] tools/*.c examples/*.c)
 format:
 	clang-format -i $(FORMATTED)
 format-check:

@@ -1,4 +1,4 @@
-#include "motion/bvh.h"
+#include "motion/import/bvh.h"
 
 #include <glob.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/tensorfile.h"
-#include "motion/formats.h"
+#include "motion/import/formats.h"
 #include "synthetic.h"
 #include "test.h"
 

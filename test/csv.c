@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "motion/formats.h"
+#include "motion/import/formats.h"
 #include "synthetic.h"
 #include "test.h"
 

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/rot.h"
-#include "motion/archive.h"
-#include "motion/formats.h"
-#include "motion/npy.h"
+#include "motion/import/archive.h"
+#include "motion/import/formats.h"
+#include "motion/import/npy.h"
+#include "motion/import/rate.h"
 #include "motion/quality.h"
-#include "motion/rate.h"
 #include "robot/fk.h"
 #include "synthetic.h"
 #include "test.h"

@@ -8,7 +8,7 @@
 #include "eval/rollout.h"
 #include "motion/corpus.h"
 #include "motion/manifest.h"
-#include "motion/skeleton.h"
+#include "motion/retarget/skeleton.h"
 #include "motion/suite.h"
 #include "plan/model.h"
 #include "shell.h"

@@ -4,14 +4,25 @@
 
 #include "shell.h"
 
-static const char *const ORDER[] = {"base",    "nn",  "onnx", "robot", "motion", "plan", "track",
-                                    "control", "sim", "eval", "learn", "deploy", "cli"};
+static const char *const ORDER[] = {
+    "base",  "nn",      "onnx", "robot", "motion", "motion/import", "motion/retarget", "plan",
+    "track", "control", "sim",  "eval",  "learn",  "play",          "deploy",          "cli"};
 enum { FOLDERS = sizeof ORDER / sizeof *ORDER };
 
-static int rank(const char *name)
+/* The folder of a path "motion/import/npz.c"; false for a file that stands in none. */
+static bool folder_of(char folder[32], const char *path)
+{
+    const char *end = strrchr(path, '/');
+    if (!end || end - path >= 32) return false;
+    memcpy(folder, path, (size_t)(end - path));
+    folder[end - path] = 0;
+    return true;
+}
+
+static int rank(const char *folder)
 {
     for (int i = 0; i < FOLDERS; i++)
-        if (!strcmp(ORDER[i], name)) return i;
+        if (!strcmp(ORDER[i], folder)) return i;
     return -1;
 }
 
@@ -25,12 +36,14 @@ static bool in_library(const char *name)
 
 static void test_includes(void)
 {
-    ENSURE(shell("grep -rHo --include=*.[ch] --include=*.inc '#include \"[a-z]*/' src") == 0);
+    ENSURE(shell("grep -rHo --include=*.[ch] --include=*.inc '#include \"[a-z/]*/[^\"]*' src") == 0);
     int seen = 0;
     for (char *line = strtok(shell_output, "\n"); line; line = strtok(NULL, "\n")) {
-        char user[16], used[16];
-        if (sscanf(line, "src/%15[a-z]/%*[^:]:#include \"%15[a-z]/", user, used) != 2 || rank(used) < 0)
-            continue;
+        char file[64], header[64], user[32], used[32];
+        ENSURE(sscanf(line, "src/%63[^:]:#include \"%63s", file, header) == 2);
+        ENSURE(folder_of(user, file) && folder_of(used, header));
+        if (rank(user) < 0) test_fail(__FILE__, __LINE__, "src/%s is in no known folder", file);
+        if (rank(used) < 0) continue; /* not ours: cyclonedds */
         seen++;
         if (rank(used) > rank(user))
             test_fail(__FILE__, __LINE__, "%s: %s stands above %s", line, used, user);

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "motion/archive.h"
-#include "motion/formats.h"
-#include "motion/npy.h"
+#include "motion/import/archive.h"
+#include "motion/import/formats.h"
+#include "motion/import/npy.h"
 #include "robot/fk.h"
 #include "synthetic.h"
 #include "test.h"

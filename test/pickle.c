@@ -2,8 +2,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "motion/formats.h"
-#include "motion/pickle.h"
+#include "motion/import/formats.h"
+#include "motion/import/pickle.h"
 #include "synthetic.h"
 #include "test.h"
 

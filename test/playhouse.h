@@ -3,7 +3,7 @@
 #ifndef HRC_TEST_PLAYHOUSE_H
 #define HRC_TEST_PLAYHOUSE_H
 
-#include "deploy/play_server.h"
+#include "play/server.h"
 
 typedef struct {
     hrc_model *tracker, *planner; /* NULL: none */

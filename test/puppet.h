@@ -3,7 +3,7 @@
 #ifndef HRC_TEST_PUPPET_H
 #define HRC_TEST_PUPPET_H
 
-#include "motion/skeleton_map.h"
+#include "motion/retarget/skeleton_map.h"
 
 #define PUPPET_SCALE 0.75 /* robot / person */
 #define PUPPET_TOE 0.09   /* toe joint before the ankle, in the robot's measure, m */

@@ -1,4 +1,4 @@
-#include "motion/rate.h"
+#include "motion/import/rate.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "motion/formats.h"
+#include "motion/import/formats.h"
 #include "robot/capsules.h"
 #include "shell.h"
 #include "synthetic.h"

@@ -1,13 +1,13 @@
-#include "motion/retarget.h"
+#include "motion/retarget/retarget.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "base/rot.h"
-#include "motion/ik.h"
-#include "motion/penta.h"
 #include "motion/quality.h"
+#include "motion/retarget/ik.h"
+#include "motion/retarget/penta.h"
 #include "puppet.h"
 #include "test.h"
 

@@ -11,7 +11,7 @@
 #include "motion/corpus.h"
 #include "motion/fix.h"
 #include "motion/manifest.h"
-#include "motion/retarget.h"
+#include "motion/retarget/retarget.h"
 #include "motion/split.h"
 
 /* A file that clips come from. */

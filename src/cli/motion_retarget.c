@@ -11,7 +11,7 @@
 #include "base/pool.h"
 #include "cli/commands.h"
 #include "cli/motion.h"
-#include "motion/retarget.h"
+#include "motion/retarget/retarget.h"
 
 typedef struct {
     const char *path;

@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/motion.h"
-#include "motion/sheet.h"
+#include "motion/retarget/sheet.h"
 
 static hrc_status make_sheet(const args *a, const sheet_options *options, const skeleton_map *map,
                              const char *out, hrc_error *err)

@@ -5,8 +5,8 @@
 #include "cli/commands.h"
 #include "cli/models.h"
 #include "cli/motion.h"
-#include "deploy/play_server.h"
 #include "motion/shipped.h"
+#include "play/server.h"
 
 #define CORPUS "motions/cmu.safetensors"
 #define FIRST "wave" /* the motion it begins with, if it is there */

@@ -1,4 +1,4 @@
-#include "motion/skeleton_map.h"
+#include "motion/retarget/skeleton_map.h"
 
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* Checksums keep a fuzzer out of a zip's members. So an input is an archive only when it begins with "PK";
  * any other is a list of edits, (member, place low, place high, byte) each, of the arrays of a good archive,
  * which is packed anew. The run must start in the repository's root. */
-#include "motion/archive.h"
+#include "motion/import/archive.h"
 
 #include "fuzz.h"
 

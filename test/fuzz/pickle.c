@@ -1,6 +1,6 @@
 /* An input that begins as a pickle is one; any other is a list of edits of a good one: numbers that must fit
  * each other are not found by chance. The run must start in the repository's root. */
-#include "motion/pickle.h"
+#include "motion/import/pickle.h"
 #include "edited.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

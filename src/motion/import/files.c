@@ -1,0 +1,157 @@
+/* Which format a file has: for reading its content says so, for writing the ending of its name. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "motion/corpus.h"
+#include "motion/import/formats.h"
+#include "motion/import/pickle.h"
+
+static bool begins(file_view bytes, const char *text, size_t n)
+{
+    return bytes.size >= n && memcmp(bytes.data, text, n) == 0;
+}
+
+#define BEGINS(bytes, literal) begins(bytes, literal, sizeof(literal) - 1)
+
+static bool has_control_bytes(file_view bytes)
+{
+    size_t n = bytes.size < 4096 ? bytes.size : 4096;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char byte = (unsigned char)bytes.data[i];
+        if (byte < 32 && byte != '\n' && byte != '\r' && byte != '\t') return true;
+    }
+    return false;
+}
+
+static hrc_status parse_any(clip *c, const char *path, file_view bytes, const clip_options *options,
+                            clip_decisions *why, hrc_error *err)
+{
+    if (options->fps < 0)
+        return fail(err, HRC_EINVAL, "%s: frame rate %g asked for, expected a positive one", path,
+                    options->fps);
+    bytes = file_text(bytes);
+    if (bytes.size > 8 && bytes.data[8] == '{') return clipfile_parse(c, path, bytes, options, why, err);
+    if (BEGINS(bytes, "PK")) return npz_parse(c, path, bytes, options, why, err);
+    if (pickle_begins(bytes)) return pkl_parse(c, path, bytes, options, why, err);
+    if (bytes.size > 1 && bytes.data[0] == 8 && bytes.data[1] > 2 && bytes.data[1] < 32) /* ir_version */
+        return policy_parse(c, path, bytes, options, why, err);
+    if (BEGINS(bytes, "HIERARCHY"))
+        return fail(
+            err, HRC_EFORMAT,
+            "%s: is a BVH of a human skeleton, which must be retargeted before it is a clip of the G1", path);
+    if (BEGINS(bytes, "version https://git-lfs"))
+        return fail(err, HRC_EFORMAT,
+                    "%s: is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`", path);
+    if (has_control_bytes(bytes))
+        return fail(err, HRC_EFORMAT,
+                    "%s: is none of a CSV, an NPZ, a pickle and a safetensors clip, by its first bytes",
+                    path);
+    return csv_parse(c, path, bytes, options, why, err);
+}
+
+hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                      clip_decisions *why, hrc_error *err)
+{
+    const clip_options none = {0};
+    clip_decisions unwanted;
+    if (!why) why = &unwanted;
+    *why = (clip_decisions){0};
+    *c = (clip){0};
+    hrc_status status = parse_any(c, path, bytes, options ? options : &none, why, err);
+    char *const texts[] = {why->format, why->fps, why->joints, why->quat}; /* which may quote the file */
+    for (int i = 0; i < COUNT(texts); i++) status_tame(texts[i], false);
+    return status;
+}
+
+/* The clip of that name in a corpus. */
+static hrc_status load_from_corpus(clip *c, const char *path, const char *file, const char *name,
+                                   const clip_options *options, clip_decisions *why, hrc_error *err)
+{
+    corpus all;
+    if (options && options->fps > 0 && options->fps != CORPUS_FPS)
+        return fail(err, HRC_EINVAL, "%s: frame rate %g asked for, but a corpus has %g", path, options->fps,
+                    CORPUS_FPS);
+    TRY(corpus_open(&all, file, err));
+    int i = corpus_find(&all, name);
+    hrc_status status =
+        i < 0 ? fail(err, HRC_EINVAL, "%s: has no clip \"%.80s\" among its %d", file, name, all.nclips)
+              : corpus_clip(&all, i, c, err);
+    corpus_close(&all);
+    if (status < 0 || !why) return status;
+    *why = (clip_decisions){0};
+    snprintf(why->format, sizeof why->format, "clip of a corpus");
+    snprintf(why->fps, sizeof why->fps, "%g: the rate of every corpus", CORPUS_FPS);
+    return HRC_OK;
+}
+
+/* FILE#NAME */
+static hrc_status load_member(clip *c, const char *path, const char *hash, const clip_options *options,
+                              clip_decisions *why, hrc_error *err)
+{
+    char file[4096];
+    file_view bytes;
+    if (hash - path >= (int)sizeof file) return fail(err, HRC_EINVAL, "%.80s...: path is too long", path);
+    snprintf(file, sizeof file, "%.*s", (int)(hash - path), path);
+    TRY(file_map(file, &bytes, err));
+    clip_options chosen = options ? *options : (clip_options){0};
+    chosen.member = hash + 1;
+    bool pickle = pickle_begins(bytes);
+    hrc_status status = pickle ? clip_parse(c, file, bytes, &chosen, why, err) : HRC_OK;
+    file_unmap(&bytes);
+    return pickle ? status : load_from_corpus(c, path, file, hash + 1, options, why, err);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static hrc_status load_folder(clip *c, const char *path, const clip_options *options, clip_decisions *why,
+                              hrc_error *err)
+{
+    const clip_options none = {0};
+    clip_decisions unwanted;
+    if (!why) why = &unwanted;
+    *why = (clip_decisions){0};
+    char folder[4096]; /* without a slash behind, so that it has a name */
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    if (n >= sizeof folder) return fail(err, HRC_EINVAL, "%.80s...: path is too long", path);
+    snprintf(folder, sizeof folder, "%.*s", (int)n, path);
+    return sonic_load(c, folder, options ? options : &none, why, err);
+}
+
+hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,
+                     hrc_error *err)
+{
+    file_view bytes;
+    const char *hash = strrchr(path, '#');
+    *c = (clip){0};
+    if (hash && access(path, F_OK) != 0) return load_member(c, path, hash, options, why, err);
+    if (is_folder(path)) return load_folder(c, path, options, why, err);
+    TRY(file_map(path, &bytes, err));
+    hrc_status status = clip_parse(c, path, bytes, options, why, err);
+    file_unmap(&bytes);
+    return status;
+}
+
+hrc_status clip_save(const clip *c, const char *path, hrc_error *err)
+{
+    const char *ending = strrchr(path, '.');
+    if (ending && !strcasecmp(ending, ".csv")) return csv_write(c, path, err);
+    if (ending && !strcasecmp(ending, ".npz")) return npz_write(c, path, err);
+    if (ending && !strcasecmp(ending, ".safetensors")) return clipfile_write(c, path, err);
+    return fail(err, HRC_EINVAL, "%s: cannot tell the format; expected the ending .csv, .npz or .safetensors",
+                path);
+}
+
+hrc_status clip_create_for(clip *c, int n, double fps, const char *path, hrc_error *err)
+{
+    char name[256];
+    file_stem(name, sizeof name, path);
+    return clip_create(c, n, fps, name, err);
+}

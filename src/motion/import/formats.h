@@ -1,0 +1,50 @@
+/* One pair of functions per file format, behind clip_load and clip_save. Parsers take a name for their
+ * sentences and bytes that need not come from a file, so that they can be fuzzed. They fill what they
+ * decided into `why` (never NULL here) and leave *c empty when they fail. */
+#ifndef HRC_MOTION_IMPORT_FORMATS_H
+#define HRC_MOTION_IMPORT_FORMATS_H
+
+#include <stdbool.h>
+
+#include "motion/clip.h"
+
+/* clip_create with the file's name, without folder and ending, as the clip's. */
+hrc_status clip_create_for(clip *c, int n, double fps, const char *path, hrc_error *err);
+
+/* 36 columns without header: root position, root quaternion, 29 joints (Unitree's LAFAN1 set and others). */
+hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                     clip_decisions *why, hrc_error *err);
+hrc_status csv_named_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                           clip_decisions *why, hrc_error *err);       /* with a header */
+hrc_status csv_write(const clip *c, const char *path, hrc_error *err); /* quaternion x,y,z,w */
+
+/* Ours: a safetensors file with the tensor "qpos". */
+hrc_status clipfile_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                          clip_decisions *why, hrc_error *err);
+hrc_status clipfile_write(const clip *c, const char *path, hrc_error *err);
+
+/* NumPy archives of BeyondMimic (no names inside) and of holosoma (root pose in joint_pos, names). Orders
+ * that the file does not name are settled by forward kinematics against its own body positions. */
+hrc_status npz_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                     clip_decisions *why, hrc_error *err);
+hrc_status npz_write(const clip *c, const char *path, hrc_error *err); /* BeyondMimic, MuJoCo's order */
+
+/* Pickles of GMR, TWIST, GMT (one motion) and of ASAP, PBHC, SONIC through joblib (name: motion). */
+hrc_status pkl_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                     clip_decisions *why, hrc_error *err);
+
+/* SONIC's folder of CSV files. */
+hrc_status sonic_load(clip *c, const char *folder, const clip_options *options, clip_decisions *why,
+                      hrc_error *err);
+
+/* The motion that an ONNX policy of BeyondMimic's family carries: inputs time_step, outputs joint_pos and the
+ * pose of a link, at 50 fps. Its end is where the outputs stay as they are. */
+hrc_status policy_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                        clip_decisions *why, hrc_error *err);
+
+/* Frames hold the quaternion as it stood in the file; find out in which order that was, say why, and bring
+ * it to w,x,y,z. `forced` is "wxyz", "xyzw" or NULL. Refuses when both orders fit. */
+hrc_status quat_order_settle(clip *c, const char *path, const char *forced, clip_decisions *why,
+                             hrc_error *err);
+
+#endif
