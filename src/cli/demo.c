@@ -36,11 +36,11 @@ static void push(course *c, double t_s, double ahead, double left)
 static hrc_status add_acts(course_list *list, hrc_error *err)
 {
     course *knocked;
-    TRY(courses_add_shipped(list, "09_12", "walk, pushed twice", ACT_S, err));
-    push(&list->courses[0], 4, 0, 0.6);
-    push(&list->courses[0], 8, -0.6, 0);
     TRY(courses_add_stand(list, "knocked over", FALL_S, &knocked, err));
     push(knocked, 1, -5, 0);
+    TRY(courses_add_shipped(list, "09_12", "walk, pushed twice", ACT_S, err));
+    push(&list->courses[1], 4, 0, 0.6);
+    push(&list->courses[1], 8, -0.6, 0);
     return courses_add_shipped(list, "05_04", "dance", ACT_S, err);
 }
 
@@ -187,7 +187,7 @@ static const option OPTIONS[] = {
 const command CMD_DEMO = {
     .name = "demo",
     .operands = "[MOTION...]",
-    .summary = "walk and be pushed, be knocked over and get up, dance: planner off and on, a page",
+    .summary = "be knocked over and get up, walk and be pushed, dance: planner on and off, a page",
     .details = "With motions: those instead. Without trained models: plain PD tracking. With the planner\n"
                "a robot that fell gets up again.",
     .example = "heracles demo -o demo.html",
