@@ -165,6 +165,9 @@ install: all
 	install -d $(DESTDIR)$(prefix)/share/heracles/models $(DESTDIR)$(prefix)/share/heracles/python
 	install -m 644 python/heracles.py $(DESTDIR)$(prefix)/share/heracles/python/
 	for m in $(wildcard models/*.safetensors); do install -m 644 $$m $(DESTDIR)$(prefix)/share/heracles/models/; done
+	install -d $(DESTDIR)$(prefix)/share/man/man1 $(DESTDIR)$(prefix)/share/bash-completion/completions
+	$(BUILD)/heracles help man > $(DESTDIR)$(prefix)/share/man/man1/heracles.1
+	$(BUILD)/heracles help bash-completion > $(DESTDIR)$(prefix)/share/bash-completion/completions/heracles
 	sed 's|@prefix@|$(prefix)|' tools/heracles.pc.in > $(DESTDIR)$(prefix)/lib/pkgconfig/heracles.pc
 
 FORMATTED = $(wildcard include/*.h src/*/*.[ch] src/*/*/*.[ch] src/*/*.inc test/*.[ch] test/fuzz/*.[ch] tools/*.c examples/*.c)

@@ -395,6 +395,7 @@ class Play {
         this.makePad();
         this.listen();
         this.showTab('hands');
+        this.tracked = !!scene.tracker;
         if (!scene.tracker) this.notice('tracker', 'There is no tracker: the joints follow the motion by PD control alone, ' +
             'and a robot that stands will fall. Start with --tracker FILE to give it one.', true);
         if (!scene.planner || !scene.tracker)
@@ -549,7 +550,7 @@ class Play {
             if (!pair) return;
             const on = this.frames.signal(i, PLANNER) > 0;
             actor.label.className = on ? 'on' : 'off';
-            actor.label.textContent = (on ? 'planner on' : 'planner off') + ', ' + this.offWords(i);
+            actor.label.textContent = (!on ? 'planner off' : this.plannerWorks(i) ? 'planner works' : 'planner on') + ', ' + this.offWords(i);
             const above = actor.robot.root.position.clone().add(actor.place.position);
             above.z += 0.68;
             const [x, y] = this.onScreen(above);
@@ -781,12 +782,17 @@ class Play {
         return Math.round(100 * this.frames.signal(i, OFF)) + ' % off';
     }
 
-    /* How far off its reference the one robot is, and whether the planner rewrites that. */
+    plannerWorks(i) {
+        return this.frames.signal(i, PLANNED) > 0 && this.frames.signal(i, REWRITE) > REWRITTEN;
+    }
+
+    /* Who acts, and how far off its reference the one robot is. */
     showOff() {
-        const f = this.frames, chip = byId('off'), works = f.signal(0, PLANNED) > 0 && f.signal(0, REWRITE) > REWRITTEN;
+        const f = this.frames, chip = byId('off'), works = this.plannerWorks(0);
         chip.hidden = f.robots !== 1;
         chip.classList.toggle('works', works);
-        chip.textContent = this.offWords(0) + ' the reference' + (works ? ', the planner works' : '');
+        chip.textContent = (!this.tracked ? 'PD control' : works ? 'planner works' : 'tracker follows') + ' \u00b7 ' +
+            this.offWords(0) + ' the reference';
     }
 
     showTime() {

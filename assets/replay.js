@@ -5,6 +5,22 @@
 const SIGNALS = 5, GAP = 0, REWRITE = 1, PLANNED = 2, REFUSED = 3, OFF = 4; /* of a frame, as eval/rollout.h has them */
 const REWRITTEN = 0.5; /* rad over all joints: from here on the planner is said to work */
 
+const SECOND_COLOUR = '#e5727f', BESIDE_M = 1.5, NAME_M = 0.7; /* metres aside, and above the root */
+
+/* Words that face the camera. */
+function nameSprite(words, colour) {
+    const canvas = document.createElement('canvas'), pen = canvas.getContext('2d');
+    canvas.width = 512;
+    canvas.height = 64;
+    pen.font = '600 44px system-ui, "DejaVu Sans", sans-serif';
+    pen.textAlign = 'center';
+    pen.fillStyle = colour;
+    pen.fillText(words, 256, 48);
+    const sprite = new THREE.Sprite(new THREE.SpriteMaterial({map: new THREE.CanvasTexture(canvas), depthTest: false, fog: false}));
+    sprite.scale.set(1.2, 0.15, 1);
+    return sprite;
+}
+
 function bytesOf(base64) {
     const text = atob(base64), bytes = new Uint8Array(text.length);
     for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
@@ -158,6 +174,11 @@ class Replay {
         this.ghost = new Robot(description, {ghost: GHOST_COLOUR});
         this.stage.add(this.robot.root);
         this.stage.add(this.ghost.root);
+        this.second = new Robot(description);
+        this.place = new THREE.Group(); /* where the second robot stands, from the first one */
+        this.place.add(this.second.root);
+        this.stage.add(this.place);
+        this.labels = [];
         this.keyframes = [4, 7].map((k, i) => {
             const robot = new Robot(description, {ghost: PLAN_COLOUR, opacity: 0.3 - 0.1 * i});
             this.stage.add(robot.root);
@@ -191,11 +212,14 @@ class Replay {
             const ref = decodeFrames(item.ref);
             item.reference = ref ? new Motion(ref, item.fps) : null;
             item.plans = item.signals ? new Plans(item) : null;
+            item.second = item.beside ? new Motion(decodeFrames(item.beside.qpos), item.fps) : null;
         }
         this.motion = item.motion;
         this.reference = item.reference;
         this.plans = item.plans && item.plans.active() ? item.plans : null;
         this.duration = (this.motion.n - 1) / item.fps;
+        this.beside = item.second;
+        if (this.stage) this.placeSecond(item);
         document.title = item.name + ' – heracles replay';
         this.buttons.forEach((button, k) => button.setAttribute('aria-pressed', k === i));
         this.buttons[i].scrollIntoView({block: 'nearest', inline: 'nearest'});
@@ -205,6 +229,14 @@ class Replay {
         if (this.reference) {
             heights.unshift({label: 'reference', colour: GHOST_COLOUR, values: this.reference.channel(2)});
             errors.push({label: '', colour: ROBOT_COLOUR, values: this.motion.jointError(this.reference)});
+        }
+        if (this.beside) {
+            heights[heights.length - 1].label = item.beside.label;
+            heights.push({label: item.beside.besideLabel, colour: SECOND_COLOUR, values: this.beside.channel(2)});
+            if (errors.length) {
+                errors[0].label = item.beside.label;
+                errors.push({label: item.beside.besideLabel, colour: SECOND_COLOUR, values: this.beside.jointError(this.reference)});
+            }
         }
         const common = {fps: item.fps, duration: Math.max(this.duration, 1e-9), events: item.events};
         this.plots[0].set({series: heights, ...common});
@@ -218,6 +250,19 @@ class Replay {
         this.ghostElement.disabled = !this.reference;
         this.planElement.hidden = !this.plans;
         if (this.stage) this.stage.orbit.azimuth = this.motion.heading() + 0.75;
+    }
+
+    /* To the left of the first one, with both names above the robots. */
+    placeSecond(item) {
+        for (const label of this.labels) this.stage.scene.remove(label);
+        this.labels = [];
+        this.place.visible = this.beside !== null;
+        if (!this.beside) return;
+        const heading = this.motion.heading();
+        this.place.position.set(-BESIDE_M * Math.sin(heading), BESIDE_M * Math.cos(heading), 0);
+        this.stage.orbit.distance = Math.max(this.stage.orbit.distance, 3.6);
+        this.labels = [[item.beside.label, ROBOT_COLOUR], [item.beside.besideLabel, SECOND_COLOUR]].map(words => nameSprite(...words));
+        for (const label of this.labels) this.stage.add(label);
     }
 
     listen() {
@@ -366,6 +411,12 @@ class Replay {
             robot.root.visible = pose !== null;
             if (pose) robot.setPose(pose);
         }
+        if (this.beside) {
+            this.second.setPose(this.beside.pose(this.t, this.pose));
+            this.labels[1].position.set(this.pose[0], this.pose[1], this.pose[2] + NAME_M).add(this.place.position);
+            this.motion.pose(this.t, this.pose);
+            this.labels[0].position.set(this.pose[0], this.pose[1], this.pose[2] + NAME_M);
+        }
         if (this.following) this.lookAtRobot();
         this.showTime();
         return this.playing;
@@ -374,7 +425,33 @@ class Replay {
     /* Halfway up to the ghost's height, so that one that still stands stays in view when the robot lies. */
     lookAtRobot() {
         const target = this.motion.centre(this.t, this.stage.orbit.target);
+        if (this.beside) target.addScaledVector(this.place.position, 0.5);
         if (this.ghost.root.visible) target.z = (target.z + this.reference.centre(this.t, this.aside).z) / 2;
+    }
+
+    /* For films and pictures: the robot alone, without the page around it. */
+    bare() {
+        document.body.classList.add('bare');
+        this.setPlaying(false);
+        this.stage.resize();
+    }
+
+    /* Moments side by side, as a data URL; several have their times written on them. */
+    strip(moments, type) {
+        const source = this.stage.renderer.domElement, canvas = document.createElement('canvas'), pen = canvas.getContext('2d');
+        const w = canvas.width = source.width * moments.length, h = canvas.height = source.height;
+        const size = Math.max(12, Math.round(0.045 * h));
+        pen.font = '600 ' + size + 'px system-ui, "DejaVu Sans", sans-serif';
+        pen.fillStyle = '#e6eaf0';
+        moments.forEach((t, i) => {
+            this.t = Math.min(this.duration, Math.max(0, t));
+            this.stage.render(0);
+            const left = i * w / moments.length;
+            pen.drawImage(source, left, 0);
+            if (moments.length > 1) pen.fillText(this.t.toFixed(1) + ' s', left + 0.6 * size, h - 0.6 * size);
+            if (i) pen.fillRect(left - 1, 0, 2, h);
+        });
+        return canvas.toDataURL(type, 0.95);
     }
 
     showTime() {

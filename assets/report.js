@@ -409,8 +409,8 @@ window.addEventListener('keydown', event => {
 document.getElementById('title').textContent = report.title;
 document.getElementById('lead').textContent = report.courses.length + ' rollouts of each method, seed ' + report.seed +
     ', heracles ' + report.version + '. ' + report.methods.map(method => method.name + ': ' +
-    (method.tracker === 'off' ? 'plain PD' : 'tracker ' + method.tracker + ' (' + method.trackerTrained + ')') +
-    (method.planner === 'off' ? '' : ', planner ' + method.planner + ' (' + method.plannerTrained + ')')).join('; ') + '.';
+    (method.tracker === 'off' ? 'plain PD' : 'tracker ' + method.tracker) +
+    (method.planner === 'off' ? '' : ', planner ' + method.planner)).join('; ') + '.';
 summaryTable();
 bars();
 against();

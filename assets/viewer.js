@@ -448,16 +448,21 @@ class Stage {
         requestAnimationFrame(now => {
             this.pending = false;
             const elapsed = this.last === null ? 0 : Math.min(0.25, (now - this.last) / 1000);
-            const more = this.frame ? this.frame(elapsed) : false;
+            const more = this.render(elapsed);
             this.last = more ? now : null;
-            const target = this.orbit.target;
-            this.sun.position.set(target.x + 1.3, target.y - 1.5, 6.2);
-            this.sun.target.position.set(target.x, target.y, 0.4);
-            this.orbit.place(this.camera);
-            if (Stage.light) this.clearToHorizon();
-            this.renderer.render(this.scene, this.camera);
             if (more) this.draw();
         });
+    }
+
+    /* At once. What WebGL drew can be read only until the browser has shown it. */
+    render(elapsed) {
+        const more = this.frame ? this.frame(elapsed) : false, target = this.orbit.target;
+        this.sun.position.set(target.x + 1.3, target.y - 1.5, 6.2);
+        this.sun.target.position.set(target.x, target.y, 0.4);
+        this.orbit.place(this.camera);
+        if (Stage.light) this.clearToHorizon();
+        this.renderer.render(this.scene, this.camera);
+        return more;
     }
 }
 Stage.FOV = 38;

@@ -2,6 +2,8 @@
  * subject; here every command is asked for its help. */
 #include "cli/cli.h"
 
+#include <stdlib.h>
+
 #include "shell.h"
 #include "small.h"
 
@@ -116,6 +118,16 @@ static void test_demo(void)
     ENSURE_NEAR(lying, 8, 1e-6);            /* on its back nothing can fall over */
     ENSURE(standing > 0.3 && standing < 7); /* an untrained tracker does not balance */
     ENSURE(shell("test -s $T/demo.html") == 0);
+    ENSURE(shell("grep -c '\"beside\"' $T/demo.html") == 1); /* one method: nobody stands beside */
+    small_planner("p.safetensors", 38);
+    ENSURE(
+        shell("$HERACLES demo motions/wave.safetensors --tracker $T/t.safetensors --planner $T/p.safetensors "
+              "-o $T/both.html --quiet") == 0);
+    ENSURE(
+        shell(
+            "grep -o '\"beside\": *{\"label\": *\"planner on\", *\"besideLabel\": *\"planner off\"' $T/both.html | wc -l") ==
+        0);
+    ENSURE(atoi(shell_output) == 1);
     ENSURE(shell("$HERACLES demo $T/none.safetensors -o $T/no.html") == 1);
     ensure_says("none.safetensors: cannot open");
     ENSURE(shell("test -e $T/no.html") == 1);

@@ -113,12 +113,17 @@ static void test_hands(void)
                  "still[i]) > 1e-5)",
                  WAIT_S);
 
-    /* It says how far off the reference the robot is, and when the planner works. */
-    browser_wait("!byId('off').hidden && /^\\d+ % off the reference$/.test(byId('off').textContent)", WAIT_S);
-    ENSURE(browser_true("(() => { const f = playground.frames, signal = f.signal;\n"
-                        "f.signal = (i, k) => k === PLANNED || k === REWRITE || k === OFF ? 1 : signal.call(f, i, k);\n"
-                        "playground.showOff(); delete f.signal;\n"
-                        "return byId('off').textContent === '100 % off the reference, the planner works'; })()"));
+    /* It says who acts and how far off the reference the robot is, below the robot. */
+    browser_wait(
+        "!byId('off').hidden && /^tracker follows . \\d+ % off the reference$/.test(byId('off').textContent)",
+        WAIT_S);
+    ENSURE(browser_true(
+        "(() => { const f = playground.frames, signal = f.signal;\n"
+        "f.signal = (i, k) => k === PLANNED || k === REWRITE || k === OFF ? 1 : signal.call(f, i, k);\n"
+        "playground.showOff(); delete f.signal;\n"
+        "return byId('off').textContent === 'planner works \u00b7 100 % off the reference'; })()"));
+
+    ENSURE(browser_true("getComputedStyle(byId('off')).position === 'absolute'"));
 
     /* Dragging is a pull, and the view does not turn; beside the robot it does. The wheel brings it nearer.
      */
@@ -158,7 +163,7 @@ static void test_hands(void)
     browser_wait("playground.state.pair && playground.frames.robots === 2 && "
                  "playground.state.planner",
                  WAIT_S);
-    browser_wait("/^planner on, \\d+ % off;planner off, \\d+ % off$/"
+    browser_wait("/^planner (on|works), \\d+ % off;planner off, \\d+ % off$/"
                  ".test([...byId('labels').children].map(x => x.textContent).join(';'))",
                  WAIT_S);
     ENSURE(browser_true("playground.actors[1].place.visible && "

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "browser.h"
 #include "shell.h"
 
 static void write_text(const char *name, const char *text)
@@ -48,6 +49,42 @@ static void test_figures(void)
     ENSURE(shell("cd $T && $HERACLES plot a.jsonl a.jsonl -o two.html") == 0 && says("4 figures of 6 lines"));
 }
 
+/* What a training is judged by comes first, with units; what is constant is no chart; the rest is folded. */
+static void test_page(void)
+{
+    char address[1200];
+    ENSURE(shell("mkdir -p $T/one $T/two") == 0);
+    for (int i = 0; i < 2; i++)
+        write_text(
+            i ? "two/t.safetensors.log.jsonl" : "one/t.safetensors.log.jsonl",
+            "{\"wall_s\": 60, \"iteration\": 1, \"samples\": 10, \"worlds\": 8, \"world-model\": {\"loss\": 3}, "
+            "\"trials\": {\"success\": 0.25, \"progress\": 0.5, \"joint_rad\": 0.9}}\n"
+            "{\"wall_s\": 120, \"iteration\": 2, \"samples\": 20, \"worlds\": 8, \"world-model\": {\"loss\": 2}, "
+            "\"trials\": {\"success\": 0.75, \"progress\": 0.8, \"joint_rad\": 0.4}}\n");
+    ENSURE(
+        shell(
+            "cd $T && $HERACLES plot one/t.safetensors.log.jsonl two/t.safetensors.log.jsonl -o runs.html") ==
+        0);
+    snprintf(address, sizeof address, "file://%s", test_path("runs.html"));
+    browser_open(address, 1000, 700);
+    browser_wait("document.readyState === 'complete' && document.querySelector('figure')", 60);
+    ENSURE(browser_true(
+        "[...document.querySelectorAll('main > .grid figure b')].map(b => b.textContent).join('; ') === "
+        "'trials that succeed (%); progress before the first failure (%); joint error (rad)'"));
+    ENSURE(browser_true("document.querySelector('figure figcaption span').textContent === '75   75'"));
+    ENSURE(browser_true("document.title === 'Training: one/t, two/t'"));
+    ENSURE(browser_true(
+        "[...document.querySelectorAll('details')].map(d => d.open + d.firstChild.textContent).join('; ') "
+        "=== 'falseworld-model 1; falseNever changes 1'"));
+    ENSURE(browser_true(
+        "document.querySelector('td').textContent === 'worlds' && document.querySelectorAll('td')[1]"
+        ".textContent === '8'"));
+    ENSURE(browser_true(
+        "document.getElementById('only').value = 'loss', refresh(), document.querySelector('details').open"));
+    ENSURE(!*browser_complaints());
+    browser_close();
+}
+
 static void test_refusals(void)
 {
     write_text("bad.jsonl", "{\"step\": 1}\n[1, 2]\n");
@@ -58,4 +95,4 @@ static void test_refusals(void)
     ENSURE(shell("$HERACLES plot -o x.html") == 2 && shell("cd $T && $HERACLES plot bad.jsonl") == 2);
 }
 
-TEST_TABLE({"plot.figures", test_figures}, {"plot.refusals", test_refusals})
+TEST_TABLE({"plot.figures", test_figures}, {"plot.page", test_page}, {"plot.refusals", test_refusals})

@@ -12,9 +12,9 @@ extern char shell_output[1 << 18]; /* stdout and stderr of the last command */
 int shell(const char *command);          /* its exit code */
 json_t *shell_json(const char *command); /* it must succeed and print one JSON object; the caller frees it */
 
-static inline bool says(const char *text)
+static inline bool says(const char *words)
 {
-    return strstr(shell_output, text) != NULL;
+    return strstr(shell_output, words) != NULL;
 }
 
 #endif

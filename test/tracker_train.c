@@ -188,8 +188,11 @@ static void test_refusals(void)
     b.cfg.ppo_clip = 0.3;
     ENSURE(tracker_checkpoint_load(b.t, test_path("start"), false, &s, &err) < 0);
     ENSURE(strstr(err.text, "ppo.clip is 0.2") && strstr(err.text, "this run has 0.3"));
+    ENSURE(strstr(err.text, "--changed"));
     ENSURE_OK(tracker_checkpoint_load(b.t, test_path("start"), true, &s, &err));
     b.cfg.ppo_clip = 0.2;
+    b.cfg.planner_width = 512, b.cfg.world_worlds = 3, b.cfg.train_rounds = 7; /* of no concern to PPO */
+    ENSURE_OK(tracker_checkpoint_load(b.t, test_path("start"), false, &s, &err));
     bed_trainer(&b, 4);
     ENSURE(tracker_checkpoint_load(b.t, test_path("start"), false, &s, &err) < 0 &&
            strstr(err.text, "seed is 3"));
@@ -219,6 +222,7 @@ static void test_more_motions(void)
     synthetic_turn(&motions[1], 80, 50);
     bed_motions(&b, motions, 2);
     ENSURE(tracker_checkpoint_load(b.t, test_path("one"), false, &s, &err) < 0);
+    ENSURE(strstr(err.text, "the motions are others") && strstr(err.text, "--changed"));
     ENSURE_OK(tracker_checkpoint_load(b.t, test_path("one"), true, &s, &err));
     ENSURE(tracker_trainer_iterations(b.t) == 1);
     iterate(&b, 2);
@@ -226,7 +230,7 @@ static void test_more_motions(void)
     other = motions[0], motions[0] = motions[1], motions[1] = other;
     bed_motions(&b, motions, 2);
     ENSURE(tracker_checkpoint_load(b.t, test_path("one"), true, &s, &err) < 0 &&
-           strstr(err.text, "lengths is"));
+           strstr(err.text, "the motions are others than this training's, or fewer"));
     bed_motions(&b, &motions[1], 1);
     ENSURE(tracker_checkpoint_load(b.t, test_path("both"), true, &s, &err) < 0); /* fewer */
     clip_free(&motions[0]);

@@ -136,6 +136,16 @@ hrc_status state_save(const state_list *l, const char *path, const tensor_meta *
     return seal_write(path, tensors, l->n, meta, nmeta, err);
 }
 
+hrc_status state_same(const char *path, tensor_meta entry, const char *sentence, hrc_error *err)
+{
+    tensorfile file;
+    TRY(tensorfile_open(&file, path, err));
+    const char *has = tensorfile_meta(&file, entry.key);
+    const bool same = has && !strcmp(has, entry.value);
+    tensorfile_close(&file);
+    return same ? HRC_OK : fail(err, HRC_EFORMAT, "%s: %s", path, sentence);
+}
+
 static hrc_status restore(const state_list *l, const tensorfile *file, const tensor_meta *meta, int nmeta,
                           hrc_error *err)
 {

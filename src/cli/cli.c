@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/help.h"
 #include "cli/presets.h"
 
 int64_t (*cli_allocations)(void);
@@ -134,73 +135,6 @@ bool arg_number(const args *a, const char *name, double lo, double hi, double *o
     return text ? parse_number(a, name, text, lo, hi, out) : true;
 }
 
-/* ---- Help ---- */
-
-static const option COMMON[] = {
-    {"json", NULL, NULL, "one JSON object on stdout"},
-    {"quiet", NULL, NULL, "no progress, no notes"},
-    {"threads", "N", "0", "threads, 0 for one per core"},
-    {"seed", "N", "0", "seed of everything random"},
-    {"config", "FILE", NULL, "settings as INI; --section.key=value sets one (heracles help config)"},
-    {"help", NULL, NULL, "this text"},
-    {0},
-};
-
-static void print_options(const option *options)
-{
-    for (const option *o = options; o && o->name; o++) {
-        char left[64];
-        snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
-        printf("  %-22s %s", left, o->help);
-        if (o->def) printf(" [%s]", o->def);
-        putchar('\n');
-    }
-}
-
-static int print_command_help(const command *cmd)
-{
-    printf("usage: heracles %s [options] %s\n%s\n", cmd->name, cmd->operands, cmd->summary);
-    if (cmd->details) printf("\n%s\n", cmd->details);
-    printf("\noptions [default]:\n");
-    print_options(cmd->options);
-    print_options(COMMON);
-    printf("\nexample:\n  %s\n", cmd->example);
-    return EXIT_DONE;
-}
-
-static int print_help(FILE *to)
-{
-    fprintf(
-        to,
-        "heracles %s: whole-body control of the Unitree G1\nusage: heracles COMMAND [options] [files]\n\n",
-        hrc_version());
-    for (int i = 0; COMMANDS[i]; i++) fprintf(to, "  %-18s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
-    fprintf(to, "  %-18s %s\n", "help config", "every setting with its default, range and meaning");
-    fprintf(to, "  %-18s %s\n", "help preset", "the settings of general, clip, quick and paper");
-    fprintf(to, "\n'heracles COMMAND --help' shows its options, defaults and an example.\n"
-                "exit codes: 0 done, 1 failed, 2 usage, 3 requirement missed, 130 interrupted\n");
-    return to == stdout ? EXIT_DONE : EXIT_USAGE;
-}
-
-static int print_config_help(void)
-{
-    int n;
-    const config_entry *e = config_entries(&n);
-    for (int i = 0; i < n; i++) {
-        if (e[i].kind == CFG_SECTION) {
-            printf("%s[%s]  # %s\n", i ? "\n" : "", e[i].section, e[i].doc);
-            continue;
-        }
-        char range[96];
-        if (e[i].kind == CFG_CHOICE)
-            snprintf(range, sizeof range, "%s", e[i].words);
-        else
-            snprintf(range, sizeof range, "%g to %g", e[i].min, e[i].max);
-        printf("%-16s = %-10s # %s; %s\n", e[i].key, e[i].text, e[i].doc, range);
-    }
-    return EXIT_DONE;
-}
-
 /* ---- Parsing ---- */
 
 /* The command of the first one or two words; the longer name wins. */
@@ -234,6 +168,15 @@ static int set_common(args *a, const char *name, const char *value)
     return EXIT_DONE;
 }
 
+static int no_option(const args *a, const char *word, const char *name, size_t length)
+{
+    char typed[64];
+    snprintf(typed, sizeof typed, "%.*s", (int)length, name);
+    const char *meant = help_nearest_option(a->cmd, typed);
+    if (meant) return cli_usage(a, "there is no option %.80s, did you mean --%s?", word, meant);
+    return cli_usage(a, "there is no option %.80s", word);
+}
+
 /* One --option; *i moves past a value in the next word. */
 static int parse_option(args *a, int argc, char **argv, int *i, bool *help)
 {
@@ -246,10 +189,11 @@ static int parse_option(args *a, int argc, char **argv, int *i, bool *help)
         return cli_usage(a, "%s", err.text);
     }
     int own = option_index(a->cmd, name, length), common = -1;
-    for (int k = 0; COMMON[k].name; k++)
-        if (strlen(COMMON[k].name) == length && !strncmp(COMMON[k].name, name, length)) common = k;
-    if (own < 0 && common < 0) return cli_usage(a, "there is no option %.80s", word);
-    const option *o = own >= 0 ? &a->cmd->options[own] : &COMMON[common];
+    for (int k = 0; COMMON_OPTIONS[k].name; k++)
+        if (strlen(COMMON_OPTIONS[k].name) == length && !strncmp(COMMON_OPTIONS[k].name, name, length))
+            common = k;
+    if (own < 0 && common < 0) return no_option(a, word, name, length);
+    const option *o = own >= 0 ? &a->cmd->options[own] : &COMMON_OPTIONS[common];
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
     if (!o->value && value) return cli_usage(a, "--%s takes no value", o->name);
     if (o->value && !value) {
@@ -310,7 +254,7 @@ static int run_command(const command *cmd, int argc, char **argv, int first)
     int code = parse_preset(&a, argc, argv, first);
     if (code == EXIT_DONE) code = parse_words(&a, argc, argv, first, &help);
     if (help)
-        code = print_command_help(cmd);
+        code = help_command(cmd);
     else if (code == EXIT_DONE &&
              (a.n < cmd->min_operands || (cmd->max_operands >= 0 && a.n > cmd->max_operands)))
         code = cli_usage(&a, "%d file%s given, expected %s", a.n, a.n == 1 ? "" : "s",
@@ -322,28 +266,53 @@ static int run_command(const command *cmd, int argc, char **argv, int first)
     return code;
 }
 
+/* No command: the second word may belong to a group, or the first one may be mistyped. */
+static int no_command(int argc, char **argv)
+{
+    char typed[128];
+    const bool group = help_is_group(argv[1]);
+    const char *second = argc > 2 ? argv[2] : "";
+    if (group && (!*second || !strcmp(second, "--help") || !strcmp(second, "-h")))
+        return help_group(*second ? stdout : stderr, argv[1]);
+    snprintf(typed, sizeof typed, *second && *second != '-' ? "%.60s %.60s" : "%.60s", argv[1], second);
+    const char *meant = help_nearest_command(typed);
+    if (!meant) meant = help_nearest_command(argv[1]);
+    if (!group) snprintf(typed, sizeof typed, "%.60s", argv[1]);
+    if (meant) return cli_usage(NULL, "there is no command \"%s\", did you mean \"%s\"?", typed, meant);
+    return cli_usage(NULL, "there is no command \"%s\"", typed);
+}
+
+/* heracles help [COMMAND | GROUP | TOPIC] */
+static int run_help(int argc, char **argv)
+{
+    int words, code;
+    if (argc < 3) return help_all(stdout);
+    const command *asked = find_command(argc - 1, argv + 1, &words);
+    if (asked) return help_command(asked);
+    if (help_topic(argv[2], &code)) return code;
+    if (argc == 3 && help_is_group(argv[2])) return help_group(stdout, argv[2]);
+    return no_command(argc - 1, argv + 1);
+}
+
 int cli_main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
-    int words = 0;
-    if (argc < 2) return print_help(stderr);
+    int words = 0, code;
+    if (argc < 2) return help_all(stderr);
     if (!strcmp(argv[1], "--version")) {
         printf("heracles %s\n", hrc_version());
         return EXIT_DONE;
     }
-    if (!strcmp(argv[1], "help") && argc > 2 && !strcmp(argv[2], "config")) return print_config_help();
-    if (!strcmp(argv[1], "help") && argc > 2 && !strcmp(argv[2], "preset")) return presets_print();
-    if (!strcmp(argv[1], "help") && argc > 2) {
-        const command *asked = find_command(argc - 1, argv + 1, &words);
-        if (asked) return print_command_help(asked);
-        return cli_usage(NULL, "there is no command \"%.60s\"", argv[2]);
-    }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
-        return print_help(stdout);
     const command *cmd = find_command(argc, argv, &words);
-    if (!cmd) return cli_usage(NULL, "there is no command \"%.60s\"", argv[1]);
-    int code = run_command(cmd, argc, argv, words + 1);
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+        code = help_all(stdout);
+    else if (!strcmp(argv[1], "help"))
+        code = run_help(argc, argv);
+    else if (!cmd)
+        code = no_command(argc, argv);
+    else
+        code = run_command(cmd, argc, argv, words + 1);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE) {
         fprintf(stderr, "heracles: cannot write to stdout\n");
         code = EXIT_FAILED;

@@ -36,11 +36,11 @@ static void push(course *c, double t_s, double ahead, double left)
 static hrc_status add_acts(course_list *list, hrc_error *err)
 {
     course *knocked;
-    TRY(courses_add_shipped(list, "09_12", "walk, pushed twice", ACT_S, err));
-    push(&list->courses[0], 4, 0, 0.6);
-    push(&list->courses[0], 8, -0.6, 0);
     TRY(courses_add_stand(list, "knocked over", FALL_S, &knocked, err));
     push(knocked, 1, -5, 0);
+    TRY(courses_add_shipped(list, "09_12", "walk, pushed twice", ACT_S, err));
+    push(&list->courses[1], 4, 0, 0.6);
+    push(&list->courses[1], 8, -0.6, 0);
     return courses_add_shipped(list, "05_04", "dance", ACT_S, err);
 }
 
@@ -103,19 +103,20 @@ static hrc_status play(show *s, hrc_error *err)
 
 static hrc_status write_page(const show *s, hrc_error *err)
 {
-    const int n = s->nmethods * s->list.n;
-    page_item *items = calloc((size_t)n, sizeof *items);
-    char(*names)[160] = calloc((size_t)n, sizeof *names);
-    if (!items || !names) abort();
-    for (int i = 0; i < n; i++) { /* the methods of an act side by side */
-        const int m = i % s->nmethods, c = i / s->nmethods;
-        items[i] = page_item_of(&outcome_of(&s->results, m, c)->record);
-        snprintf(names[i], sizeof names[i], "%.100s, %s", s->list.courses[c].name, s->methods[m].name);
-        items[i].name = names[i];
+    const int last = s->nmethods - 1;
+    page_item *items = calloc((size_t)s->list.n, sizeof *items);
+    if (!items) abort();
+    for (int c = 0; c < s->list.n; c++) { /* an act each, its methods side by side */
+        const rollout *first = &outcome_of(&s->results, last, c)->record;
+        const rollout *second = &outcome_of(&s->results, 0, c)->record;
+        items[c] = page_item_of(first);
+        items[c].name = s->list.courses[c].name;
+        items[c].label = s->methods[last].name;
+        items[c].beside_label = s->methods[0].name;
+        if (last > 0 && second->n == first->n) items[c].beside = second->qpos;
     }
-    hrc_status status = page_write(arg(s->a, "out"), items, n, NULL, err);
+    hrc_status status = page_write(arg(s->a, "out"), items, s->list.n, NULL, err);
     free(items);
-    free(names);
     return status;
 }
 
@@ -187,7 +188,7 @@ static const option OPTIONS[] = {
 const command CMD_DEMO = {
     .name = "demo",
     .operands = "[MOTION...]",
-    .summary = "walk and be pushed, be knocked over and get up, dance: planner off and on, a page",
+    .summary = "be knocked over and get up, walk and be pushed, dance: planner on and off, a page",
     .details = "With motions: those instead. Without trained models: plain PD tracking. With the planner\n"
                "a robot that fell gets up again.",
     .example = "heracles demo -o demo.html",

@@ -167,14 +167,36 @@ int eval_print_json(const eval_session *s)
 
 /* ---- Table ---- */
 
-static void print_row(const char *name, const summary *s)
+/* Each in 9 columns; "-" where there is nothing to tell. */
+static void print_share(double x)
 {
-    printf("  %-22.22s %4d %6.1f %% %8.3f %8.3f %8.3f %8.3f %6.1f %% %6.1f %%\n", name, s->n,
-           100 * s->mean.cr, s->mean.joint_rad, s->mean.height_m, s->mean.ori_rad, s->mean.linvel_mps,
-           100 * s->mean.progress, 100 * s->mean.success);
+    if (isfinite(x))
+        printf(" %6.1f %%", 100 * x);
+    else
+        printf(" %8s", "-");
 }
 
-/* "-" where there is nothing to tell. */
+static void print_error(double x)
+{
+    if (isfinite(x))
+        printf(" %8.3f", x);
+    else
+        printf(" %8s", "-");
+}
+
+static void print_row(const char *name, const summary *s)
+{
+    printf("  %-22.22s %4d", name, s->n);
+    print_share(s->mean.cr);
+    print_error(s->mean.joint_rad);
+    print_error(s->mean.height_m);
+    print_error(s->mean.ori_rad);
+    print_error(s->mean.linvel_mps);
+    print_share(s->mean.progress);
+    print_share(s->mean.success);
+    printf("\n");
+}
+
 static void print_cell(double x, double scale, const char *unit)
 {
     if (isfinite(x))
@@ -249,11 +271,18 @@ static void print_method(const eval_session *s, int m)
         print_row(s->categories[c], &part);
     }
     print_row("all", &s->all[m]);
-    printf("  CR with 95 %% interval: %.1f to %.1f %%\n", 100 * s->all[m].low.cr, 100 * s->all[m].high.cr);
+    if (isfinite(s->all[m].low.cr))
+        printf("  CR with 95 %% interval: %.1f to %.1f %%\n", 100 * s->all[m].low.cr,
+               100 * s->all[m].high.cr);
     if (s->seeds > 1)
         printf("  over %d seeds CR spreads by %.2f %% (standard deviation)\n", s->seeds, 100 * s->spread[m]);
     print_endurance(s, m);
     print_natural(s, m);
+}
+
+static void print_points(const char *name, double difference)
+{
+    if (isfinite(difference)) printf("  %s %+.2f", name, 100 * difference);
 }
 
 static void print_against(const eval_session *s, int m)
@@ -263,9 +292,9 @@ static void print_against(const eval_session *s, int m)
     const identity same = compare_identity(&s->results, base, m);
     printf("%s less %s, CR in points:", s->methods.list[m].name, s->methods.list[base].name);
     for (int c = 0; c < s->ncategories && s->ncategories > 1; c++)
-        printf(" %s %+.2f,", s->categories[c],
-               100 * compare_rate(&s->results, base, m, s->list.courses, s->categories[c]));
-    printf(" all %+.2f\n", 100 * compare_rate(&s->results, base, m, s->list.courses, NULL));
+        print_points(s->categories[c], compare_rate(&s->results, base, m, s->list.courses, s->categories[c]));
+    print_points("all", compare_rate(&s->results, base, m, s->list.courses, NULL));
+    printf("\n");
     if (same.n)
         printf("  joint error %.3f times that of %s on the %d that %s completes\n", same.ratio,
                s->methods.list[base].name, same.n, s->methods.list[base].name);
@@ -306,7 +335,11 @@ void eval_csv(text *out, const eval_session *s)
             text_add(out, ",");
             add_quoted(out, c->category);
             text_add(out, ",%d,%d", c->first, r->frames);
-            for (int f = 0; f < FIGURE_COUNT; f++) text_add(out, ",%.9g", figure_of(&r->figures, f));
+            for (int f = 0; f < FIGURE_COUNT; f++) {
+                const double x = figure_of(&r->figures, f);
+                text_add(out, ",");
+                if (isfinite(x)) text_add(out, "%.9g", x);
+            }
             text_add(out, ",%d,%.9g,%.9g,%lld,%lld\n", r->diverged, r->stands_s, r->back_s,
                      (long long)r->plans, (long long)(r->plans - r->verdicts[HRC_FINE]));
         }

@@ -95,7 +95,8 @@ static hrc_status set_up(session *s, hrc_error *err)
     else if (arg(a, "from"))
         TRY(start_from(s, arg(a, "from"), err));
     if (!leads()) return HRC_OK;
-    TRY(training_open_log(&s->run, resumed ? -1 : 0, err));
+    const int64_t step = planner_trainer_steps(s->trainer);
+    TRY(training_open_log(&s->run, resumed ? training_log_until(&s->run, step) : 0, step, err));
     cli_note(
         a,
         "%zu parameters; %.1f min of motion to train on (%d starts%s) and %d lessons of practice, %.1f min held out; step %lld of %d; %s",
@@ -107,7 +108,7 @@ static hrc_status set_up(session *s, hrc_error *err)
 
 static void tear_down(session *s)
 {
-    if (s->run.log) fclose(s->run.log);
+    training_close_log(&s->run);
     planner_trainer_free(s->trainer);
     tuples_free(s->train);
     tuples_free(s->heldout);
@@ -153,9 +154,10 @@ static hrc_status train(session *s, hrc_error *err)
         if (step % s->heldout_every == 0 || step == steps)
             s->heldout_loss = planner_trainer_heldout(s->trainer);
         if (leads() && (step % s->log_every == 0 || step == steps)) {
-            char detail[96];
-            snprintf(detail, sizeof detail, "step %lld  loss %.4f  held out %.4f", (long long)step,
-                     sum / count, s->heldout_loss);
+            char detail[96], heldout[32] = "";
+            if (isfinite(s->heldout_loss))
+                snprintf(heldout, sizeof heldout, "  held out %.4f", s->heldout_loss);
+            snprintf(detail, sizeof detail, "step %lld  loss %.4f%s", (long long)step, sum / count, heldout);
             write_log(s, step, sum / count, &u, now_s() - s->run.begin);
             progress_show(&bar, (double)step / (double)steps, detail);
             sum = 0, count = 0;
@@ -167,21 +169,15 @@ static hrc_status train(session *s, hrc_error *err)
     return HRC_OK;
 }
 
-/* A model says what it was trained on, not where that was. */
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static hrc_status export_model(session *s, hrc_error *err)
 {
     const field *net = planner_trainer_field(s->trainer);
-    char trained[256];
+    char trained[256], names[120];
+    training_motions(&s->run, names, sizeof names);
     snprintf(trained, sizeof trained,
              "%lld steps of batch %d on %.1f min of motion (%s) and %d lessons of practice",
              (long long)planner_trainer_steps(s->trainer), s->a->cfg.planner_batch, s->data.train_s / 60,
-             arg(s->a, "corpus") ? file_name(arg(s->a, "corpus")) : "clip files", s->practice.n);
+             names, s->practice.n);
     char *settings = config_text(&s->a->cfg);
     plan_model m = {.net = *net,
                     .layout = *planner_trainer_layout(s->trainer),
@@ -225,7 +221,7 @@ static int run_train_planner(const args *a)
 {
     session s = {.a = a, .heldout_loss = NAN};
     double log_every = 20, heldout_every = 200;
-    if (!training_options(&s.run, a)) return EXIT_USAGE;
+    if (!training_options(&s.run, a, "step")) return EXIT_USAGE;
     if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or motion files");
     if (!arg_number(a, "log-every", 1, 1e6, &log_every) ||
         !arg_number(a, "heldout-every", 1, 1e6, &heldout_every))

@@ -76,7 +76,8 @@ static hrc_status go_on_or_begin(session *s, hrc_error *err)
     else if (arg(s->a, "from"))
         TRY(start_from(s, arg(s->a, "from"), err));
     s->run.begin -= old.wall_s;
-    return leads() ? training_open_log(&s->run, old.log_bytes, err) : HRC_OK;
+    return leads() ? training_open_log(&s->run, old.log_bytes, tracker_trainer_iterations(s->trainer), err)
+                   : HRC_OK;
 }
 
 static hrc_status set_up(session *s, const tracker_method *method, int ntrials, hrc_error *err)
@@ -105,7 +106,7 @@ static hrc_status set_up(session *s, const tracker_method *method, int ntrials, 
 
 static void tear_down(session *s)
 {
-    if (s->run.log) fclose(s->run.log);
+    training_close_log(&s->run);
     tracker_trainer_free(s->trainer);
     references_free(&s->refs);
     free(s->clips);
@@ -247,12 +248,13 @@ static int report(const session *s, const char *method)
 
 static hrc_status run_session(session *s, const tracker_method *method, int ntrials, hrc_error *err)
 {
-    char data[256];
+    char data[256], names[120];
     TRY(set_up(s, method, ntrials, err));
     TRY(train(s, err));
     if (!leads()) return HRC_OK;
+    training_motions(&s->run, names, sizeof names);
     snprintf(data, sizeof data, "%d clip%s, %.0f s of motion (%s)", s->n, s->n == 1 ? "" : "s", s->seconds,
-             arg(s->a, "corpus") ? arg(s->a, "corpus") : "clip files");
+             names);
     return tracker_trainer_export(s->trainer, s->run.out, data, err);
 }
 
@@ -264,7 +266,7 @@ static int run_train_tracker(const args *a)
     double trial_min = 0, ntrials = 0;
     if (!method) return cli_usage(a, "--method is %.40s, expected one of: %s", name, tracker_method_names());
     if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or --motion FILE");
-    if (!training_options(&s.run, a) || !arg_number(a, "iterations", 1, 1e12, &s.iterations) ||
+    if (!training_options(&s.run, a, "iteration") || !arg_number(a, "iterations", 1, 1e12, &s.iterations) ||
         !arg_number(a, "trials", 0, 100000, &ntrials) ||
         !arg_number(a, "trial-minutes", 0, 1e6, &trial_min) ||
         !arg_number(a, "log-seconds", 0, 1e6, &s.log_s) || !arg_number(a, "until", 0, 1, &s.until))

@@ -9,15 +9,17 @@
 typedef struct {
     const args *a;
     const char *out;
-    char checkpoint[1024], light[1024], log_path[1024];
-    FILE *log;
+    const char *step_name; /* the log's figure that counts: "iteration" */
+    char checkpoint[1024], light[1024], log_path[1024], events_path[1024];
+    FILE *log, *events; /* JSON lines; the same for TensorBoard */
     double minutes, checkpoint_s;
     double begin, saved; /* monotonic seconds */
 } training;
 
 /* Rows of a command's options. */
 #define TRAINING_OPTIONS                                                                                     \
-    {"out", "MODEL", NULL, "the model (-o); MODEL.checkpoint and MODEL.log.jsonl stand beside it"},          \
+    {"out", "MODEL", NULL,                                                                                   \
+     "the model (-o); beside it MODEL.checkpoint, MODEL.log.jsonl and MODEL.tensorboard"},                   \
         {"resume", NULL, NULL, "go on from MODEL.checkpoint, or MODEL.light, when there is one"},            \
         {"overwrite", NULL, NULL, "begin anew although there are a model, a checkpoint or a log"},           \
         {"float", NULL, NULL, "store the model in float instead of bfloat16"},                               \
@@ -27,15 +29,20 @@ typedef struct {
 
 /* Reads --out, --minutes, --checkpoint-minutes, and makes Ctrl-C wait until all is saved. Refuses to write
  * over an earlier training that it was not told to go on with or to overwrite. False: said why. */
-bool training_options(training *t, const args *a);
+bool training_options(training *t, const args *a, const char *step_name);
 
 bool training_resumes(const training *t);       /* it was asked for, and there is a checkpoint */
 bool training_resumes_light(const training *t); /* likewise, but a light one alone */
 
-/* keep: bytes of an old log that stay; -1: all of it; 0: a new log. */
-hrc_status training_open_log(training *t, int64_t keep, hrc_error *err);
-void training_log(training *t, json_t *line); /* writes and frees it */
+/* keep: bytes of an old log that stay, 0: a new log. step: up to which the events stay. */
+hrc_status training_open_log(training *t, int64_t keep, int64_t step, hrc_error *err);
+int64_t training_log_until(const training *t, int64_t step); /* bytes of the old log's lines up to a step */
+void training_log(training *t, json_t *line);                /* writes and frees it */
+void training_close_log(training *t);
 int64_t training_log_bytes(const training *t);
+
+/* What a model says it was trained on: names of the corpora, not where they were. */
+void training_motions(const training *t, char *out, size_t size);
 
 void training_begin(training *t);
 bool training_goes_on(const training *t); /* neither time is over nor Ctrl-C pressed */

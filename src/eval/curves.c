@@ -57,16 +57,29 @@ static hrc_status read_lines(json_t *columns, const char *path, file_view text, 
     return *lines ? HRC_OK : fail(err, HRC_EFORMAT, "%s: no lines, expected a JSON object on each", path);
 }
 
-static hrc_status read_log(json_t *list, const char *path, curves_count *count, hrc_error *err)
+/* "tracker" of runs/a/tracker.safetensors.log.jsonl; among several logs "a/tracker". */
+static void log_name(char *out, size_t size, const char *path, bool several)
+{
+    static const char *const ENDINGS[] = {".jsonl", ".log", ".safetensors"};
+    const char *from = strrchr(path, '/');
+    while (several && from && from > path && from[-1] != '/') from--;
+    snprintf(out, size, "%s", from && *from == '/' ? from + 1 : from ? from : path);
+    for (int i = 0; i < COUNT(ENDINGS); i++) {
+        const size_t length = strlen(out), ending = strlen(ENDINGS[i]);
+        if (length > ending && !strcmp(out + length - ending, ENDINGS[i])) out[length - ending] = 0;
+    }
+}
+
+static hrc_status read_log(json_t *list, const char *path, bool several, curves_count *count, hrc_error *err)
 {
     file_view text;
     int lines;
-    char name[128];
+    char name[256];
     TRY(file_map(path, &text, err));
     json_t *columns = json_object();
     hrc_status status = read_lines(columns, path, text, &lines, err);
     file_unmap(&text);
-    file_stem(name, sizeof name, path);
+    log_name(name, sizeof name, path, several);
     if (status == HRC_OK) {
         const int figures = (int)json_object_size(columns);
         count->lines += lines;
@@ -93,7 +106,7 @@ hrc_status curves_write(const char *path, const char *const *logs, int n, curves
     json_t *list = json_array();
     hrc_status status = HRC_OK;
     *count = (curves_count){0};
-    for (int i = 0; i < n && status == HRC_OK; i++) status = read_log(list, logs[i], count, err);
+    for (int i = 0; i < n && status == HRC_OK; i++) status = read_log(list, logs[i], n > 1, count, err);
     json_t *data = json_pack("{s:o}", "logs", list);
     if (status == HRC_OK) status = write_page(path, data, err);
     json_decref(data);

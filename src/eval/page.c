@@ -144,6 +144,7 @@ static hrc_status check_item(const page_item *item, int i, hrc_error *err)
                     item->n, item->fps);
     TRY(check_frames(item->qpos, item->n, "robot", i, err));
     if (item->ref) TRY(check_frames(item->ref, item->nref, "reference", i, err));
+    if (item->beside) TRY(check_frames(item->beside, item->n, "second robot", i, err));
     return HRC_OK;
 }
 
@@ -170,6 +171,10 @@ static json_t *item_json(const page_item *item)
     if (out && item->signals)
         json_object_set_new(out, "signals",
                             base64_json(item->signals, sizeof(float) * SIGNALS * (size_t)item->n));
+    if (out && item->beside)
+        json_object_set_new(out, "beside",
+                            json_pack("{s:s, s:s, s:o}", "label", item->label, "besideLabel",
+                                      item->beside_label, "qpos", frames_json(item->beside, item->n)));
     if (out && item->plan && planned(item)) json_object_set_new(out, "plan", plan_json(item));
     return out;
 }

@@ -18,6 +18,9 @@ typedef struct {
     const rollout_event *events;
     const float *signals; /* (n, SIGNALS) or NULL */
     const float *plan;    /* (n, HRC_KEYFRAMES, HRC_NQ) or NULL */
+    const char *label;    /* of the robot, when another one stands beside it */
+    const float *beside;  /* (n, HRC_NQ): the same under another method, or NULL */
+    const char *beside_label;
 } page_item;
 
 page_item page_item_of(const rollout *r);

@@ -123,6 +123,9 @@ static json_t *method_json(const report *r, int m)
     const char *categories[MAX_CATEGORIES];
     summary s;
     json_t *parts = json_object();
+    char names[2][128]; /* of the models, without their folders */
+    file_stem(names[0], sizeof names[0], r->tracker_paths[m]);
+    file_stem(names[1], sizeof names[1], r->planner_paths[m]);
     summarise(&s, r->results, m, r->courses, NULL);
     json_t *all = summary_json(&s);
     int n = categories_of(categories, MAX_CATEGORIES, r->courses, r->results->ncourses);
@@ -132,12 +135,10 @@ static json_t *method_json(const report *r, int m)
         json_object_set_new(part, "endurance", endurance_json(r, m, categories[c]));
         json_object_set_new(parts, categories[c], part);
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", row->name,
-                     "tracker", r->tracker_paths[m], "planner", r->planner_paths[m], "trackerTrained",
-                     row->tracker ? hrc_model_trained(row->tracker) : "", "plannerTrained",
-                     row->planner ? hrc_model_trained(row->planner) : "", "all", all, "categories", parts,
-                     "plans", plans_json(r, m), "endurance", endurance_json(r, m, NULL), "identity",
-                     identity_json(r, m), "against", against_json(r, m, categories, n), "natural",
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", row->name, "tracker",
+                     names[0], "planner", names[1], "all", all,
+                     "categories", parts, "plans", plans_json(r, m), "endurance", endurance_json(r, m, NULL),
+                     "identity", identity_json(r, m), "against", against_json(r, m, categories, n), "natural",
                      natural_json(r, m));
 }
 

@@ -316,5 +316,10 @@ hrc_status planner_checkpoint_load(planner_trainer *t, const char *path, hrc_err
     identity id;
     list_state(t, &l);
     identify(&id, t);
+    TRY(state_same(
+        path, (tensor_meta){"data", id.data},
+        "the motions or lessons of practice are others than this training's; give the same ones, or "
+        "begin a new one with --overwrite (and --from MODEL for its weights)",
+        err));
     return state_load(&l, path, id.meta, COUNT(id.meta), err);
 }

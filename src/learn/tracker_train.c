@@ -307,7 +307,9 @@ bool tracker_trainer_dump(tracker_trainer *t, const char *path)
 
 /* ---- Checkpoints ---- */
 
-enum { IDENTITY_SHAPE = 4 }; /* entries of the identity that even a changed run must share */
+/* Entries of the identity that even a changed run must share; those of the same run, but for the settings,
+ * which check_settings compares. */
+enum { IDENTITY_SHAPE = 4, IDENTITY_EXACT = 6 };
 
 #define LIGHT_FORMAT "heracles-tracker-checkpoint-light"
 
@@ -371,6 +373,18 @@ hrc_status tracker_checkpoint_save(tracker_trainer *t, const char *path, bool li
     return status;
 }
 
+/* Whether this training depends on a setting: a planner's, or another method's, may be what it likes. */
+static bool matters(const config_entry *e, const char *method)
+{
+    static const char *const OTHERS[] = {"planner", "control", "deploy", "motion"};
+    static const char *const METHODS[] = {"ppo", "world"};
+    for (int i = 0; i < COUNT(OTHERS); i++)
+        if (!strcmp(e->section, OTHERS[i])) return false;
+    for (int i = 0; i < COUNT(METHODS); i++)
+        if (!strcmp(e->section, METHODS[i])) return !strncmp(method, METHODS[i], strlen(METHODS[i]));
+    return strcmp(e->section, "train") || !strcmp(e->key, "iterations");
+}
+
 /* The settings as a whole are one entry; say which of them differs. */
 static hrc_status check_settings(const tracker_trainer *t, const char *path, hrc_error *err)
 {
@@ -380,18 +394,19 @@ static hrc_status check_settings(const tracker_trainer *t, const char *path, hrc
     config stored = config_default();
     TRY(tensorfile_open(&file, path, err));
     const char *settings = tensorfile_meta(&file, "config");
-    hrc_status status =
-        settings ? config_parse(&stored, path, (file_view){settings, strlen(settings)}, err) : HRC_OK;
-    for (int i = 0; i < n && status == HRC_OK && settings; i++) {
+    hrc_status status = settings
+                            ? config_parse(&stored, path, (file_view){settings, strlen(settings)}, err)
+                            : fail(err, HRC_EFORMAT, "%s: config is missing, expected its settings", path);
+    for (int i = 0; i < n && status == HRC_OK; i++) {
         char was[80] = "", is[80] = "";
-        if (e[i].kind == CFG_SECTION) continue;
+        if (e[i].kind == CFG_SECTION || !matters(&e[i], t->plan.method->name)) continue;
         config_print_value(was, sizeof was, &stored, &e[i]);
         config_print_value(is, sizeof is, t->plan.cfg, &e[i]);
         if (strcmp(was, is) == 0) continue;
         if (e[i].kind == CFG_REAL) /* written to the last bit, which nobody wants to read */
             snprintf(was, sizeof was, "%g", atof(was)), snprintf(is, sizeof is, "%g", atof(is));
-        status =
-            fail(err, HRC_EFORMAT, "%s: %s.%s is %s, this run has %s", path, e[i].section, e[i].key, was, is);
+        status = fail(err, HRC_EFORMAT, "%s: %s.%s is %s, this run has %s; --changed goes on all the same",
+                      path, e[i].section, e[i].key, was, is);
     }
     tensorfile_close(&file);
     return status;
@@ -420,6 +435,22 @@ static hrc_status stored_clips(int *out, const char *path, hrc_error *err)
     return HRC_OK;
 }
 
+/* Motions are entries of the identity as sums, which tell nobody anything. */
+static hrc_status check_motions(const identity *id, const char *path, bool changed, hrc_error *err)
+{
+    if (changed)
+        return state_same(
+            path, (tensor_meta){"lengths", id->lengths},
+            "the motions are others than this training's, or fewer; --changed takes more of them, "
+            "after those that were there",
+            err);
+    return state_same(
+        path, (tensor_meta){"data", id->data},
+        "the motions are others than this training's; give the same ones, or --changed to go on "
+        "with more",
+        err);
+}
+
 hrc_status tracker_checkpoint_load(tracker_trainer *t, const char *path, bool changed, tracker_session *s,
                                    hrc_error *err)
 {
@@ -433,7 +464,9 @@ hrc_status tracker_checkpoint_load(tracker_trainer *t, const char *path, bool ch
         TRY(check_settings(t, path, err));
     TRY(identify(&id, t, light, shared, err));
     list_state(t, &l, light, s);
-    hrc_status status = state_load(&l, path, id.meta, changed ? IDENTITY_SHAPE : COUNT(id.meta), err);
+    hrc_status status = check_motions(&id, path, changed, err);
+    if (status == HRC_OK)
+        status = state_load(&l, path, id.meta, changed ? IDENTITY_SHAPE : IDENTITY_EXACT, err);
     free(id.settings);
     t->line_seconds = t->seconds;
     return status;
