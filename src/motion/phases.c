@@ -6,10 +6,8 @@
 
 #include "base/rot.h"
 #include "robot/capsules.h"
+#include "robot/posture.h"
 
-#define DOWN_HEIGHT 0.45
-#define STAND_HEIGHT 0.62
-#define UPRIGHT 0.5          /* cosine of 60 degrees */
 #define CONTACT 0.06         /* m: retargeted bodies hover a little, or sink in */
 #define SIT_HEIGHT 0.33      /* the pelvis of an upright trunk that sits; on its knees it is higher */
 #define CRAWL_HEIGHT 0.28    /* the pelvis of a trunk that faces down and is not lying on it */
@@ -27,14 +25,14 @@ const char *phase_word(phase_kind kind)
     return WORDS[kind];
 }
 
-const char *posture_word(phase_posture posture)
+const char *posture_word(phase_posture p)
 {
     static const char *const WORDS[] = {
 #define POSTURE_WORD(name, word) word,
         POSTURE_LIST(POSTURE_WORD)
 #undef POSTURE_WORD
     };
-    return WORDS[posture];
+    return WORDS[p];
 }
 
 int phase_from_word(const char *word)
@@ -69,9 +67,9 @@ static double lowest_of_body(const fk_pose *pose)
 }
 
 /* trunk: the world's up in the frame of the torso (x forward, y left, z to the head). */
-static phase_posture posture_of(const double trunk[3], double height)
+static phase_posture trunk_posture(const double trunk[3], double height)
 {
-    if (trunk[2] > UPRIGHT) return height < SIT_HEIGHT ? POSTURE_SIT : POSTURE_KNEEL;
+    if (trunk[2] > POSTURE_UPRIGHT) return height < SIT_HEIGHT ? POSTURE_SIT : POSTURE_KNEEL;
     if (fabs(trunk[1]) > fabs(trunk[0])) return trunk[1] > 0 ? POSTURE_SIDE_RIGHT : POSTURE_SIDE_LEFT;
     if (trunk[0] > 0) return POSTURE_SUPINE;
     return height > CRAWL_HEIGHT ? POSTURE_CRAWL : POSTURE_PRONE;
@@ -87,8 +85,10 @@ static sight look(const float *frame)
     quat_rotate_inv(pelvis, pose.quat[G1_PELVIS], UP);
     quat_rotate_inv(trunk, pose.quat[G1_TORSO], UP);
     double height = qpos[2];
-    sight s = {.stands = height > STAND_HEIGHT && pelvis[2] > UPRIGHT, .posture = posture_of(trunk, height)};
-    if (height < DOWN_HEIGHT) s.down = pelvis[2] < UPRIGHT || lowest_of_body(&pose) < CONTACT;
+    sight s = {.stands = height > (double)POSTURE_STAND_M && pelvis[2] > POSTURE_UPRIGHT,
+               .posture = trunk_posture(trunk, height)};
+    if (height < POSTURE_DOWN_TOUCH_M)
+        s.down = pelvis[2] < POSTURE_UPRIGHT || lowest_of_body(&pose) < CONTACT;
     return s;
 }
 
@@ -104,13 +104,13 @@ static void smooth_postures(sight *s, int first, int last, int shortest)
     }
 }
 
-static void push(phase *out, int *n, phase_kind kind, phase_posture posture, int first, int last)
+static void push(phase *out, int *n, phase_kind kind, phase_posture at, int first, int last)
 {
     if (first > last) return;
-    if (*n && out[*n - 1].kind == kind && out[*n - 1].posture == posture)
+    if (*n && out[*n - 1].kind == kind && out[*n - 1].posture == at)
         out[*n - 1].last = last; /* two runs that smoothing has made one */
     else
-        out[(*n)++] = (phase){kind, posture, first, last};
+        out[(*n)++] = (phase){kind, at, first, last};
 }
 
 /* One stay on the ground, frames down .. up; free is the first frame not in a phase yet. */
