@@ -434,6 +434,50 @@ static void test_lying(void)
     check_after_failure(true);
 }
 
+static void either_clip(const void *ctx, rng *r, int *which, int *frame)
+{
+    (void)ctx;
+    *which = (int)rng_below(r, 2);
+    *frame = *which ? 10 : 110;
+}
+
+/* Lying starts that give up and begin again before their failure stay within their own clip, however long the
+ * one before was. */
+static void test_times(void)
+{
+    static bed b;
+    static float actions[WORLDS * HRC_JOINTS];
+    static const env_starts EITHER = {NULL, either_clip, note_end};
+    config cfg = quiet_config();
+    clip two[2];
+    hrc_error err;
+    int begun = 0;
+    cfg.env_fallen_share = 0, cfg.env_give_up = 0.3, cfg.env_hard_share = 0.01;
+    cfg.env_lying_share = cfg.env_restart_share = 0.5;
+    strcpy(cfg.tracker_basis, "default");
+    b.cfg = cfg;
+    synthetic_turn(&two[0], FRAMES, 50), synthetic_turn(&two[1], FRAMES / 3, 50);
+    ENSURE_OK(pool_create(&b.threads, 1, &err));
+    ENSURE_OK(references_build(&b.refs, two, 2, false, b.threads, &err));
+    ENSURE_OK(env_create(&b.e, &b.cfg, &b.refs, WORLDS, 3, &EITHER, b.threads, &err));
+    env_arrays out = arrays(&b);
+    env_reset(b.e, &out);
+    for (int i = 0; i < COUNT(actions); i++) actions[i] = i % 2 ? 4 : -4;
+    for (int step = 0; step < 100; step++) {
+        env_step(b.e, actions, &out);
+        for (int w = 0; w < WORLDS; w++) {
+            const env_after *after = env_last(b.e, w);
+            ENSURE(after->at >= 0 && after->at < b.refs.clips[after->clip].n);
+            begun += b.end[w] != END_NONE;
+        }
+    }
+    ENSURE(begun > 2 * WORLDS);
+    env_free(b.e);
+    references_free(&b.refs);
+    pool_free(b.threads);
+    clip_free(&two[0]), clip_free(&two[1]);
+}
+
 /* Everything on: pushes, randomisation, noise, mirror. */
 static void roll(bed *b, int threads, uint64_t *hash)
 {
@@ -607,5 +651,5 @@ TEST_TABLE({"env.checkpoint", test_checkpoint}, {"env.bench", test_bench}, {"env
            {"env.terminations", test_terminations}, {"env.time_out", test_time_out},
            {"env.observations", test_observations}, {"env.anchored", test_anchored},
            {"env.paces", test_paces}, {"env.hard", test_hard}, {"env.restarts", test_restarts},
-           {"env.lying", test_lying}, {"env.threads", test_threads}, {"env.mirror", test_mirror},
-           {"env.diagnosis", test_diagnosis})
+           {"env.lying", test_lying}, {"env.times", test_times}, {"env.threads", test_threads},
+           {"env.mirror", test_mirror}, {"env.diagnosis", test_diagnosis})

@@ -82,9 +82,11 @@ static int train_tracker(const road *r)
     return run_command(r, &CMD_TRAIN_TRACKER, given, true);
 }
 
-/* With the planner of the round before; in the first one recorded ways up lead. */
+/* With the planner of the round before. In the first half of the rounds recorded ways up lead, then the planner
+ * tries first and they correct it. */
 static int practise(const road *r, int round)
 {
+    const bool guided = round <= (r->a->cfg.train_rounds + 1) / 2;
     char planner[PATH], out[PATH], situations[16], trials[16];
     planner_path(planner, r, round - 1);
     path_of(out, r, "practice", round);
@@ -95,7 +97,7 @@ static int practise(const road *r, int round)
                              {"planner", planner},
                              {"situations", situations},
                              {"trials", trials},
-                             {"guided", round == 1 ? "1" : NULL},
+                             {"guided", guided ? "1" : NULL},
                              {"out", out},
                              {"resume", "1"},
                              {0}};
@@ -106,12 +108,13 @@ static int practise(const road *r, int round)
     return run_command(&other, &CMD_PRACTICE, given, !arg(r->a, "corpus"));
 }
 
-/* On the lessons of all rounds so far. */
+/* On the lessons of all rounds so far, with the weights of the planner before. */
 static int train_planner(const road *r, int round)
 {
-    char out[PATH], practice[PATH];
+    char out[PATH], before[PATH], practice[PATH];
     text lessons = {0};
     planner_path(out, r, round);
+    if (round) planner_path(before, r, round - 1);
     for (int i = 1; i <= round; i++) {
         path_of(practice, r, "practice", i);
         text_add(&lessons, "%s%s", i > 1 ? "," : "", practice);
@@ -119,6 +122,7 @@ static int train_planner(const road *r, int round)
     if (round && !text_ok(&lessons)) abort();
     const setting given[] = {{"corpus", arg(r->a, "corpus")},
                              {"practice", round ? lessons.data : NULL},
+                             {"from", round ? before : NULL},
                              {"out", out},
                              {"resume", "1"},
                              {0}};

@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "learn/room.h"
+#include "motion/edit.h"
 
 #define STAND_S 12.0     /* of reference for a robot that lies */
 #define BASE_BONUS_S 1.0 /* what the base alone may be slower */
+#define HELD_S 0.5       /* of a reference that comes in stills */
+#define HELD_EVERY 8     /* clips that stay on their feet, of which one is held, too */
 
 const char *const SITUATION_WORDS[SITUATIONS] = {
 #define X(name, words) [SITUATION_##name] = words,
@@ -40,18 +43,36 @@ static bool goes_down(const clip *c)
     return false;
 }
 
+/* A reference that is held (HELD_S) has no velocities, as in suites (eval/course.h). */
+static hrc_status take_clip(practice *p, const clip *c, bool held, hrc_error *err)
+{
+    const size_t n = (size_t)c->n;
+    float *qpos = held ? ARENA_NEW(&p->memory, float, n *HRC_NQ) : c->qpos;
+    float *qvel = ARENA_NEW(&p->memory, float, n *HRC_NV);
+    if (!qpos || !qvel) return fail(err, HRC_ENOMEM, "practice: out of memory for a clip of %d frames", c->n);
+    if (held) {
+        clip copy = *c;
+        copy.qpos = memcpy(qpos, c->qpos, sizeof *qpos * n * HRC_NQ);
+        clip_hold(&copy, HELD_S);
+        memset(qvel, 0, sizeof *qvel * n * HRC_NV);
+    } else {
+        clip_velocities(qvel, c);
+    }
+    if (goes_down(c)) p->ground[p->nground++] = p->nclips;
+    p->motions[p->nclips++] = (hrc_motion){c->n, qpos, qvel};
+    return HRC_OK;
+}
+
+/* All clips that are long enough; those that go to the ground and some of the others held, too. */
 static hrc_status take_clips(practice *p, const clip *const *clips, int n, hrc_error *err)
 {
-    p->motions = ARENA_NEW(&p->memory, hrc_motion, n);
-    p->ground = ARENA_NEW(&p->memory, int, n);
+    p->motions = ARENA_NEW(&p->memory, hrc_motion, 2 * (size_t)n);
+    p->ground = ARENA_NEW(&p->memory, int, 2 * (size_t)n);
     if (!p->motions || !p->ground) return fail(err, HRC_ENOMEM, "practice: out of memory for %d clips", n);
     for (int i = 0; i < n; i++) {
         if (clips[i]->n < 2 * HRC_RATE_HZ) continue;
-        float *qvel = ARENA_NEW(&p->memory, float, (size_t)clips[i]->n *HRC_NV);
-        if (!qvel) return fail(err, HRC_ENOMEM, "practice: out of memory for %d clips", n);
-        clip_velocities(qvel, clips[i]);
-        if (goes_down(clips[i])) p->ground[p->nground++] = p->nclips;
-        p->motions[p->nclips++] = (hrc_motion){clips[i]->n, clips[i]->qpos, qvel};
+        TRY(take_clip(p, clips[i], false, err));
+        if (goes_down(clips[i]) || i % HELD_EVERY == 0) TRY(take_clip(p, clips[i], true, err));
     }
     if (!p->nclips) return fail(err, HRC_EINVAL, "practice: none of %d clips is longer than 2 s", n);
     return teacher_create(&p->ways, clips, n, err);

@@ -14,7 +14,7 @@
 #define FAILED 10     /* control steps out of bounds: a failure */
 
 /* How often each kind comes, of the sum. */
-static const int SHARE[SITUATIONS] = {5, 3, 6, 4, 2};
+static const int SHARE[SITUATIONS] = {4, 4, 6, 3, 3};
 
 static situation_kind draw_kind(const practice *p, rng *dice)
 {

@@ -22,8 +22,8 @@
 #define BACK_TILT 0.5f   /* rad */
 #define STANDS_UP 0.85f  /* vertical part of the pelvis' up axis */
 
-enum { PACES = 2 };
-static const float PACE[PACES] = {1, 1.3f}; /* people take their time */
+enum { PACES = 3 };
+static const float PACE[PACES] = {1, 1.3f, 1.6f}; /* people take their time */
 
 /* ---- The ways ---- */
 

@@ -137,6 +137,7 @@ void begin_episode(env_one *w, const references *refs, const env_options *o, env
     w->anchored = o->anchored > 0 && rng_double(&w->dice) < o->anchored;
     w->hard = o->hard_share > 0 && rng_double(&w->dice) < o->hard_share * o->hardness;
     w->lost = false;
+    w->lost_at = place.at; /* for those that begin lost: never a time of the clip before */
     w->within = 0;
     w->steps = 0;
     w->score = 0;
