@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heracles.h"
 #include "test.h"
 
 static const char USER[] =

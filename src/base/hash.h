@@ -28,7 +28,7 @@ static inline uint64_t hash_words(uint64_t hash, const void *data, size_t size)
 }
 
 /* XXH64 (Yann Collet's, public specification): a good 64-bit hash of bytes, 8 of them at a time. It finds
- * damage; it is no protection against somebody who wants to deceive. */
+ * damage; it is no protection against deliberate change. */
 /* Chain by handing the digest of one piece on as the seed of the next. */
 uint64_t digest_bytes(uint64_t seed, const void *data, size_t size);
 

@@ -34,7 +34,7 @@ hrc_status contacts_find(contacts *c, const human *h, arena *memory, hrc_error *
 int contacts_level_feet(human *h, const contacts *c);
 
 /* Which parts of a person the floor carries beside the soles, and with which capsules the robot has to touch
- * it there. Somebody who lies, kneels or leans on a hand is carried by those parts; bringing only the
+ * it there. A person who lies, kneels or leans on a hand is carried by those parts; bringing only the
  * robot's lowest point to the floor would put all of its weight on a hand that reaches further than the
  * person's. */
 
