@@ -26,13 +26,16 @@ PKG_FUZZ  = $(PKG_BUILD) clang libclang-rt-14-dev
 LIB_DIRS    = base nn onnx robot plan track control
 MOTION_DIRS = motion motion/import motion/retarget
 APP_DIRS    = $(MOTION_DIRS) sim eval learn play deploy cli
+# The motion readers that need no other library are part of libheracles.
+LIB_MOTION  = $(patsubst %,src/motion/%.c,clip stats \
+              $(addprefix import/,clipfile csv csv_named csv_table layout npy plain quat_order rate))
 sources     = $(filter-out $(OTHER_COMM),$(foreach d,$(1),$(wildcard src/$(d)/*.c)))
 embedded    = $(foreach d,$(1),$(wildcard src/$(d)/*.S))
 # make MPI=1 BUILD=build-mpi: training in several processes (src/learn/comm.h).
 OTHER_COMM = src/learn/$(if $(MPI),comm_single,comm_mpi).c
 objects   = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
-LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)))
-APP_OBJ   = $(call objects,$(call sources,$(APP_DIRS)) $(call embedded,$(APP_DIRS))) $(BUILD)/idl/g1.o
+LIB_OBJ   = $(call objects,$(call sources,$(LIB_DIRS)) $(LIB_MOTION))
+APP_OBJ   = $(call objects,$(filter-out $(LIB_MOTION),$(call sources,$(APP_DIRS))) $(call embedded,$(APP_DIRS))) $(BUILD)/idl/g1.o
 TEST_OBJ  = $(call objects,$(wildcard test/*.c))
 APP_LIBS  = -lmujoco -lopenblas -lzip -lz -lzstd -ljansson -lddsc -lwebsockets -lm $(if $(MPI),$(shell mpicc -showme:link))
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
@@ -143,7 +146,7 @@ $(BUILD)/libheracles.o: $(LIB_OBJ)
 $(BUILD)/libheracles.a: $(BUILD)/libheracles.o
 	$Qrm -f $@ && $(AR) rcs $@ $<
 $(BUILD)/libheracles.so: $(BUILD)/libheracles.o
-	$Q$(CC) $(FLAGS) -shared $(LDHARDEN) -Wl,-soname,libheracles.so.0 $< -o $@ -lm
+	$Q$(CC) $(FLAGS) -shared $(LDHARDEN) -Wl,-z,defs -Wl,-soname,libheracles.so.0 $< -o $@ -lm
 
 $(BUILD)/test/run: $(TEST_OBJ) $(filter-out $(BUILD)/src/cli/main.o,$(APP_OBJ)) $(LIB_OBJ)
 	@echo "  LD $@"
@@ -159,7 +162,8 @@ install: all
 	install -d $(DESTDIR)$(prefix)/share/heracles/motions/suites
 	install -m 644 motions/*.safetensors $(DESTDIR)$(prefix)/share/heracles/motions/
 	install -m 644 motions/suites/*.csv $(DESTDIR)$(prefix)/share/heracles/motions/suites/
-	install -d $(DESTDIR)$(prefix)/share/heracles/models
+	install -d $(DESTDIR)$(prefix)/share/heracles/models $(DESTDIR)$(prefix)/share/heracles/python
+	install -m 644 python/heracles.py $(DESTDIR)$(prefix)/share/heracles/python/
 	for m in $(wildcard models/*.safetensors); do install -m 644 $$m $(DESTDIR)$(prefix)/share/heracles/models/; done
 	sed 's|@prefix@|$(prefix)|' tools/heracles.pc.in > $(DESTDIR)$(prefix)/lib/pkgconfig/heracles.pc
 
@@ -214,9 +218,10 @@ newer-mujoco:
 	node $(BUILD)/npm/newer_mujoco.mjs
 
 # Optional: a planner's or tracker's ONNX export in ONNX Runtime (npm): make check-onnx MODEL=planner.safetensors
+# [EXPORT="--dialect unitree --motion walk.csv"]
 check-onnx: all
 	@$(NPM) && cp tools/check_onnx.mjs $(BUILD)/npm/
-	$(BUILD)/heracles export $(MODEL) -o $(BUILD)/npm/field.onnx --json > $(BUILD)/npm/field.json
+	$(BUILD)/heracles export $(MODEL) -o $(BUILD)/npm/field.onnx $(EXPORT) --json > $(BUILD)/npm/field.json
 	node $(BUILD)/npm/check_onnx.mjs $(BUILD)/npm/field.json
 
 # Optional: a replan here, in PyTorch (apt: python3-torch) and in ONNX Runtime (npm), in the same run.

@@ -458,10 +458,11 @@ static void test_example(void)
     ENSURE(shell("b=$(dirname $HERACLES)\n"
                  "cc -std=c11 -Wall -Wextra -Werror -Iinclude examples/embed.c -o $T/embed "
                  "-L$b -l:libheracles.a -lmujoco -lm -pthread") == 0);
-    ENSURE(shell("$T/embed assets/g1.xml $T/t.safetensors $T/p.safetensors") == 0 && says(" plans") &&
-           !says(" 0 plans"));
-    ENSURE(shell("$T/embed assets/g1.xml $T/t.safetensors") == 0 && says("0 plans"));
-    ENSURE(shell("$T/embed assets/g1.xml $T/p.safetensors") == 1 && says("is a planner, expected a tracker"));
+    ENSURE(shell("$T/embed assets/g1.xml $T/t.safetensors motions/wave.safetensors $T/p.safetensors") == 0 &&
+           says(" plans") && !says(" 0 plans"));
+    ENSURE(shell("$T/embed assets/g1.xml $T/t.safetensors motions/wave.safetensors") == 0 && says("0 plans"));
+    ENSURE(shell("$T/embed assets/g1.xml $T/p.safetensors motions/wave.safetensors") == 1 &&
+           says("is a planner, expected a tracker"));
 }
 
 TEST_TABLE({"controller.passes_through", test_passes_through}, {"controller.placing", test_placing},

@@ -179,6 +179,33 @@ static void test_index(void)
     rig_close(&r);
 }
 
+/* The first of the smallest; the mean of everything where no dimension is named; NaN is not hidden. */
+static void test_reductions(void)
+{
+    static const int64_t axis0 = 0, no = 0;
+    const onnx_attribute over[2] = {{"axis", &axis0, -1}, {"keepdims", &no, -1}};
+    onnx_graph g = {0};
+    rig r;
+    onnx_value x = onnx_input(&g, "x", (int64_t[]){4, 1}, 2);
+    onnx_value table = onnx_floats(&g, "table", (float[]){10, 11, 12, 13}, (int64_t[]){4, 1}, 2);
+    onnx_value row = onnx_node(&g, "ArgMin", &x, 1, NULL, 1, over, 2); /* (1) */
+    onnx_value parts[2] = {onnx_op2(&g, "Gather", table, row), onnx_op1(&g, "ReduceMean", x)};
+    onnx_output(&g, "y", onnx_node(&g, "Concat", parts, 2, NULL, 1, &AXIS1, 1), (int64_t[]){1, 2}, 2);
+    rig_write(&r, &g);
+    memcpy(onnx_runner_input(r.runner, 0), (float[]){3, -1, 2, -1}, 16);
+    ensure_output(&r, (float[]){11, 0.75f}, 2);
+    rig_close(&r);
+
+    g = (onnx_graph){0};
+    x = onnx_input(&g, "x", (int64_t[]){1, 2}, 2);
+    onnx_output(&g, "y", onnx_op1(&g, "Relu", x), (int64_t[]){1, 2}, 2);
+    rig_write(&r, &g);
+    memcpy(onnx_runner_input(r.runner, 0), (float[]){NAN, -1}, 8);
+    onnx_run(r.runner);
+    ENSURE(isnan(onnx_runner_output(r.runner, 0)[0]) && onnx_runner_output(r.runner, 0)[1] == 0);
+    rig_close(&r);
+}
+
 static void ensure_refused(onnx_graph *g, const char *why)
 {
     hrc_error err;
@@ -210,6 +237,103 @@ static void test_refusals(void)
     onnx_input(&g, "x", (int64_t[]){1, 3}, 2);
     onnx_output(&g, "y", onnx_op1(&g, "Relu", (onnx_value){"later"}), (int64_t[]){1, 3}, 2);
     ensure_refused(&g, "reads \"later\", which nothing before it makes");
+
+    g = (onnx_graph){0};
+    x = onnx_input(&g, "x", (int64_t[]){2, 3}, 2);
+    onnx_output(&g, "y", onnx_op1(&g, "ArgMin", x), (int64_t[]){1, 3}, 2);
+    ensure_refused(&g, "over dimension 0, expected the last");
+
+    g = (onnx_graph){0};
+    x = onnx_input(&g, "x", (int64_t[]){1, 1, 5}, 3);
+    w = onnx_floats(&g, "w", (float[]){1}, (int64_t[]){1, 1, 1}, 3);
+    onnx_value y = onnx_node(&g, "Conv", (onnx_value[]){x, w}, 2, NULL, 1,
+                             &(onnx_attribute){"strides", (const int64_t[]){2, 2}, 2}, 1);
+    onnx_output(&g, "y", y, (int64_t[]){1, 1, 5}, 3);
+    ensure_refused(&g, "2 strides, 0 pads");
+}
+
+/* Before opset 13 a Softmax that names no dimension is over all from the second on. */
+static void test_older(void)
+{
+    hrc_error err;
+    onnx_file f;
+    onnx_program *p;
+    onnx_graph g = {0};
+    const char *path = test_path("older.onnx");
+    file_view bytes;
+    onnx_value x = onnx_input(&g, "x", (int64_t[]){1, 2, 3}, 3);
+    onnx_output(&g, "y", onnx_op1(&g, "Softmax", x), (int64_t[]){1, 2, 3}, 3);
+    ENSURE_OK(onnx_write(&g, "graph", path, &err));
+    onnx_free(&g);
+    ENSURE_OK(onnx_read(&f, path, &err));
+    ENSURE_OK(onnx_program_create(&p, &f, &err));
+    onnx_program_free(p);
+    onnx_file_free(&f);
+    ENSURE_OK(file_map(path, &bytes, &err));
+    char *copy = malloc(bytes.size), *opset = NULL;
+    ENSURE(copy);
+    memcpy(copy, bytes.data, bytes.size);
+    for (size_t i = 0; i + 4 <= bytes.size && !opset; i++)
+        if (!memcmp(copy + i, "\x42\x02\x10\x0d", 4)) opset = copy + i + 3; /* opset_import {version: 13} */
+    ENSURE(opset);
+    *opset = 11;
+    ENSURE_OK(onnx_parse(&f, "older.onnx", (file_view){copy, bytes.size}, &err));
+    ENSURE(onnx_program_create(&p, &f, &err) < 0 && strstr(err.text, "over dimension 1, expected the last"));
+    onnx_file_free(&f);
+    file_unmap(&bytes);
+    free(copy);
+}
+
+/* A field of a message: its number, and fewer than 128 bytes. */
+static size_t put_field(char *to, int number, const char *data, size_t n)
+{
+    to[0] = (char)(number << 3 | WIRE_BLOCK), to[1] = (char)n;
+    memcpy(to + 2, data, n);
+    return n + 2;
+}
+
+static size_t put_entry(char *to, const char *key, const char *value)
+{
+    char entry[100];
+    size_t n = put_field(entry, ENTRY_KEY, key, strlen(key));
+    n += put_field(entry + n, ENTRY_VALUE, value, strlen(value));
+    return put_field(to, TENSOR_EXTERNAL, entry, n);
+}
+
+/* One constant of one number, whose data lie in w.bin beside it. */
+static hrc_status parse_beside(const char *offset, const char *length, hrc_error *err)
+{
+    onnx_file f;
+    char array[128], graph[130], model[140];
+    size_t n = 6;
+    memcpy(array, "\x08\x01\x10\x01\x70\x01", 6); /* dims 1, type float, location outside */
+    n += put_field(array + n, TENSOR_NAME, "w", 1);
+    n += put_entry(array + n, "location", "w.bin");
+    n += put_entry(array + n, "offset", offset);
+    n += put_entry(array + n, "length", length);
+    n = put_field(graph, GRAPH_INITIALIZER, array, n);
+    memcpy(model, "\x42\x02\x10\x0d", 4); /* opset 13 */
+    n = 4 + put_field(model + 4, MODEL_GRAPH, graph, n);
+    hrc_status status = onnx_parse(&f, test_path("beside.onnx"), (file_view){model, n}, err);
+    if (status == HRC_OK) onnx_file_free(&f);
+    return status;
+}
+
+/* Data beside the model, also at places that no file has. */
+static void test_beside(void)
+{
+    hrc_error err;
+    test_write(test_path("w.bin"), "abcdefgh", 8);
+    ENSURE_OK(parse_beside("4", "4", &err));
+    ENSURE_OK(parse_beside("4", "0", &err)); /* all the rest */
+    static const char *const BAD[][2] = {{"-9223372036854775808", "0"},
+                                         {"9223372036854775807", "4"},
+                                         {"-1", "4"},
+                                         {"5", "4"},
+                                         {"4", "-4"},
+                                         {"9", "0"}};
+    for (int i = 0; i < COUNT(BAD); i++)
+        ENSURE(parse_beside(BAD[i][0], BAD[i][1], &err) == HRC_EFORMAT && strstr(err.text, "\"w\""));
 }
 
 static void test_broken(void)
@@ -286,6 +410,7 @@ static void test_others(void)
 }
 
 TEST_TABLE({"onnx.arithmetic", test_arithmetic}, {"onnx.moves", test_moves}, {"onnx.layers", test_layers},
+           {"onnx.reductions", test_reductions}, {"onnx.older", test_older}, {"onnx.beside", test_beside},
            {"onnx.conv", test_conv}, {"onnx.index", test_index}, {"onnx.refusals", test_refusals},
            {"onnx.broken", test_broken}, {"onnx.field", test_field}, {"onnx.twist2", test_twist2},
            {"onnx.others", test_others})

@@ -7,7 +7,10 @@ import ort from 'onnxruntime-node';
 const said = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const D = said.dim ?? 0, wave = (n) => Float32Array.from({ length: n }, (_, i) => Math.sin(Math.fround(0.37) * i));
 const session = await ort.InferenceSession.create(said.onnx, { intraOpNumThreads: 1 });
-const feed = said.example_actions ? {
+const feed = said.dialect ? {
+    obs: new ort.Tensor('float32', wave(994), [1, 994]),
+    ...(said.dialect === 'beyondmimic' ? { time_step: new ort.Tensor('float32', [7], [1, 1]) } : {}),
+} : said.example_actions ? {
     proprio: new ort.Tensor('float32', wave(930), [1, 930]),
     window: new ort.Tensor('float32', wave(410), [1, 410]),
 } : {

@@ -4,20 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "control/library.h"
-#include "eval/courses.h"
-#include "eval/parity.h"
+#include "cli/export.h"
 #include "motion/shipped.h"
 #include "plan/flow.h"
 #include "plan/onnx.h"
 #include "plan/planner.h"
-#include "track/onnx.h"
 #include "track/tracker.h"
 
 #define EXAMPLE_T 0.54f
-#define PARITY_MOTION "motions/wave.safetensors"
-#define PARITY_S 10
 #define PARITY_RAD 1e-4
 #define PARITY_TIES 0.02 /* share of steps at which a number of the token lies between two levels */
 
@@ -65,20 +59,22 @@ static int export_planner(const args *a, const char *out)
 
 /* ---- A tracker ---- */
 
-static hrc_status check_parity(parity *p, const args *a, const hrc_model *ours, const char *exported,
-                               hrc_error *err)
+hrc_status export_course(course_list *list, const args *a, double limit_s, hrc_error *err)
 {
     char shipped[4096];
-    hrc_model *theirs = NULL;
-    course_list list = {0};
-    const course_options o = {.limit_s = PARITY_S, .starts = 1};
+    const course_options o = {.limit_s = limit_s, .starts = 1};
     const char *motion = arg(a, "motion");
     if (!motion) motion = shipped_path(shipped, sizeof shipped, PARITY_MOTION) ? shipped : PARITY_MOTION;
-    hrc_status status = courses_of_motions(&list, &motion, 1, &o, err);
-    if (status == HRC_OK) status = hrc_model_load(&theirs, exported, err);
-    if (status == HRC_OK) status = parity_measure(p, ours, theirs, &list.courses[0], &a->cfg, err);
+    return courses_of_motions(list, &motion, 1, &o, err);
+}
+
+hrc_status export_prove(parity *p, const args *a, const hrc_model *ours, const char *exported,
+                        const course *c, hrc_error *err)
+{
+    hrc_model *theirs = NULL;
+    hrc_status status = hrc_model_load(&theirs, exported, err);
+    if (status == HRC_OK) status = parity_measure(p, ours, theirs, c, &a->cfg, err);
     hrc_model_free(theirs);
-    courses_free(&list);
     TRY(status);
     if (p->worst_rad <= PARITY_RAD && p->ties <= PARITY_TIES * p->steps) return HRC_OK;
     return fail(
@@ -92,10 +88,13 @@ static hrc_status check_parity(parity *p, const args *a, const hrc_model *ours, 
 static hrc_status write_checked(parity *p, const args *a, const hrc_model *m, const char *out, hrc_error *err)
 {
     char trial[4096];
+    course_list list = {0};
     if (snprintf(trial, sizeof trial, "%.*s.unproven.onnx", (int)strlen(out) - 5, out) >= (int)sizeof trial)
         return fail(err, HRC_EFILE, "%.80s...: too long a name", out);
-    TRY(onnx_export_tracker(&m->track, trial, err));
-    hrc_status status = check_parity(p, a, m, trial, err);
+    TRY(export_course(&list, a, PARITY_S, err));
+    hrc_status status = onnx_export_tracker(&m->track, trial, err);
+    if (status == HRC_OK) status = export_prove(p, a, m, trial, &list.courses[0], err);
+    courses_free(&list);
     if (status == HRC_OK && rename(trial, out)) status = fail(err, HRC_EFILE, "%s: cannot be written", out);
     if (status < 0) unlink(trial);
     return status;
@@ -116,14 +115,72 @@ static hrc_status example_actions(json_t **out, const track_model *m, hrc_error 
     return HRC_OK;
 }
 
+/* The actions for obs_i = sin(0.37 i), of our own interpreter. */
+static hrc_status example_with_motion(json_t **out, const char *path, hrc_error *err)
+{
+    others_model m;
+    onnx_runner *r = NULL;
+    TRY(others_load(&m, path, err));
+    hrc_status status = onnx_runner_create(&r, m.program, err);
+    if (status == HRC_OK) {
+        float *obs = onnx_runner_input(r, m.observation);
+        for (size_t i = 0; i < onnx_input_count(m.program, m.observation); i++)
+            obs[i] = sinf(0.37f * (float)i);
+        onnx_run(r);
+        *out = json_array();
+        for (int i = 0; i < HRC_JOINTS; i++)
+            json_array_append_new(*out, json_number((double)onnx_runner_output(r, m.action)[i]));
+    }
+    onnx_runner_free(r);
+    others_model_free(&m);
+    return status;
+}
+
+static int told_with_motion(const args *a, const parity *p, onnx_dialect dialect, const char *out)
+{
+    json_t *v = NULL;
+    hrc_error err;
+    const bool unitree = dialect == ONNX_UNITREE;
+    const char *slash = strrchr(out, '/');
+    const int folder = slash ? (int)(slash - out) + 1 : 0, stem = (int)strlen(out) - 5;
+    if (a->json && example_with_motion(&v, out, &err) < 0) return cli_fail(&err);
+    if (a->json)
+        return cli_json(json_pack("{s:s, s:s, s:i, s:f, s:i, s:o}", "onnx", out, "dialect", arg(a, "dialect"),
+                                  "parity_steps", p->steps, "parity_rad", p->worst_rad, "token_ties", p->ties,
+                                  "example_actions", v));
+    printf("%s: tracker with its motion, for %s\n"
+           "over %d steps its targets are within %.2g rad of the tracker's, its token differs %d times\n",
+           out, unitree ? "unitree_rl_mjlab's runner" : "BeyondMimic's runners", p->steps, p->worst_rad,
+           p->ties);
+    if (unitree)
+        printf(
+            "%.*sdeploy.yaml, %.*s.npz: its settings and motion_file; that runner goes limp beyond 1 rad of "
+            "tilt, which ends any recovery\n",
+            folder, out, stem, out);
+    return EXIT_DONE;
+}
+
+static int export_for_runner(const args *a, const hrc_model *m, onnx_dialect dialect, const char *out)
+{
+    hrc_error err;
+    parity p;
+    if (!arg(a, "motion"))
+        return cli_usage(a, "--motion is missing: the motion that goes into a file of this dialect");
+    if (export_with_motion(&p, a, m, dialect, out, &err) < 0) return cli_fail(&err);
+    return told_with_motion(a, &p, dialect, out);
+}
+
 static int export_tracker(const args *a, const hrc_model *m, const char *out)
 {
     json_t *v = NULL;
     hrc_error err;
     parity p;
+    const char *dialect = arg(a, "dialect");
     if (model_of_others(m)) return cli_usage(a, "%.80s is an ONNX model already", a->operands[0]);
-    if (strcmp(arg(a, "dialect"), "plain"))
-        return cli_usage(a, "--dialect is %.40s, expected plain", arg(a, "dialect"));
+    if (!strcmp(dialect, "beyondmimic")) return export_for_runner(a, m, ONNX_BEYONDMIMIC, out);
+    if (!strcmp(dialect, "unitree")) return export_for_runner(a, m, ONNX_UNITREE, out);
+    if (strcmp(dialect, "plain"))
+        return cli_usage(a, "--dialect is %.40s, expected plain, beyondmimic or unitree", dialect);
     if (write_checked(&p, a, m, out, &err) < 0 || example_actions(&v, &m->track, &err) < 0)
         return cli_fail(&err);
     const policy *net = &m->track.net;
@@ -156,10 +213,11 @@ static int run_export(const args *a)
 
 static const option OPTIONS[] = {
     {"out", "FILE", NULL, "where to write (-o): .onnx"},
-    {"dialect", "plain", "plain",
-     "of a tracker: inputs proprio and window, outputs actions, joint_targets and token"},
+    {"dialect", "NAME", "plain",
+     "of a tracker: plain (inputs proprio and window), beyondmimic or unitree (for these runners, one motion)"},
     {"motion", "FILE", NULL,
-     "of a tracker: what the export is run on and compared with; default: " PARITY_MOTION},
+     "of a tracker: what goes into the graph of beyondmimic and unitree; what any export is run on and\n"
+     "compared with; default of plain: " PARITY_MOTION},
     {0}};
 
 const command CMD_EXPORT = {
@@ -169,7 +227,8 @@ const command CMD_EXPORT = {
     .details =
         "A tracker's export is run beside the tracker over a rollout before it is written, and refused when a\n"
         "target differs by more than 1e-4 rad. docs/onnx.md has inputs, outputs and metadata.",
-    .example = "heracles export models/tracker.safetensors -o policy.onnx",
+    .example =
+        "heracles export models/tracker.safetensors -o policy.onnx --dialect unitree --motion walk.csv",
     .options = OPTIONS,
     .min_operands = 1,
     .max_operands = 1,

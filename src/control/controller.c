@@ -1,6 +1,6 @@
-/* The closed loop (paper 3.4), one path without modes: every `replan` steps a plan from the robot's state and the
- * reference; at every step ten dense frames of the plan, or of the reference where the guard refused it, to the
- * tracker. */
+/* The closed loop (paper 3.4), one path without modes: every `replan` steps a plan from the robot's state and
+ * the reference; at every step ten dense frames of the plan, or of the reference where the guard refused it,
+ * to the tracker. */
 #include "control/controller.h"
 
 #include <math.h>
@@ -12,6 +12,7 @@
 #include "plan/guard.h"
 #include "robot/bounds.h"
 
+#define STREAM_MOST 100000
 #define OLDEST_PLAN (2 * PLAN_H) /* control steps: what is led straight on for longer leads nowhere */
 
 struct hrc_controller {
@@ -22,21 +23,26 @@ struct hrc_controller {
     bool position; /* the planner sees the root's height */
     int horizon;   /* of its plans, frames */
     follower reference;
+    stream *more;    /* what was appended to it */
     follower *guide; /* NULL but in practice */
     bool have_plan;  /* `curve` is a plan that passed the guard */
     int age;         /* control steps since it was made */
     int asked;       /* control steps since a plan was made or asked for */
     bool wanted;     /* `request` was not told yet */
     hrc_plan_request request;
-    plan_curve curve; /* of the plan's difference from the reference */
+    plan_curve curve;        /* of the plan's difference from the reference */
     double last[HRC_JOINTS]; /* targets */
     hrc_report report;
 };
 
 hrc_options hrc_defaults(void)
 {
-    return (hrc_options){
-        .plan = hrc_plan_defaults(), .replan = 2, .leash_m = 0.5, .leash_rad = 0.7, .wait_s = 5};
+    return (hrc_options){.plan = hrc_plan_defaults(),
+                         .replan = 2,
+                         .leash_m = 0.5,
+                         .leash_rad = 0.7,
+                         .wait_s = 5,
+                         .stream = 250};
 }
 
 hrc_options control_options(const config *cfg, uint64_t seed)
@@ -51,7 +57,8 @@ hrc_options control_options(const config *cfg, uint64_t seed)
                          .replan = cfg->control_replan,
                          .leash_m = cfg->control_leash,
                          .leash_rad = cfg->control_leash_rad,
-                         .wait_s = cfg->control_wait};
+                         .wait_s = cfg->control_wait,
+                         .stream = hrc_defaults().stream};
 }
 
 static hrc_status check_options(const hrc_options *o, hrc_error *err)
@@ -62,6 +69,9 @@ static hrc_status check_options(const hrc_options *o, hrc_error *err)
     if (!(o->leash_m >= 0) || !(o->leash_rad >= 0) || !(o->wait_s >= 0))
         return fail(err, HRC_EINVAL, "controller: leash %g m and %g rad, wait %g s, expected at least 0",
                     o->leash_m, o->leash_rad, o->wait_s);
+    if (o->stream < 0 || o->stream > STREAM_MOST)
+        return fail(err, HRC_EINVAL, "controller: a stream of %d frames, expected 0 to %d", o->stream,
+                    STREAM_MOST);
     return HRC_OK;
 }
 
@@ -77,6 +87,7 @@ hrc_status hrc_controller_create(hrc_controller **out, const hrc_model *tracker,
     c->options = o;
     hrc_status status = hrc_tracker_create(&c->track, tracker, err);
     if (status == HRC_OK && planner && !o.apart) status = hrc_planner_create(&c->plan, planner, &o.plan, err);
+    if (status == HRC_OK) status = stream_create(&c->more, o.stream, err);
     if (status < 0) {
         hrc_controller_free(c);
         return status;
@@ -94,6 +105,7 @@ void hrc_controller_free(hrc_controller *c)
     if (!c) return;
     hrc_tracker_free(c->track);
     hrc_planner_free(c->plan);
+    stream_free(c->more);
     free(c);
 }
 
@@ -137,8 +149,40 @@ hrc_status hrc_follow(hrc_controller *c, const hrc_motion *motion, int first, in
     NEED(motion);
     TRY(check_motion(motion, first, err));
     follow_begin(&c->reference, motion, first, how);
+    c->reference.more = c->more;
+    stream_begin(c->more, motion->qpos + (size_t)(motion->n - 1) * HRC_NQ);
     c->asked = c->options.replan; /* the plan under way leads elsewhere */
     return HRC_OK;
+}
+
+/* ---- Appending ---- */
+
+/* Appended frames that lie behind the robot's time. */
+static int used_frames(const hrc_controller *c)
+{
+    const int used = c->reference.frame - c->reference.motion.n;
+    return used > 0 ? used : 0;
+}
+
+hrc_status hrc_append(hrc_controller *c, const float *qpos, int n, double fps, hrc_error *err)
+{
+    NEED(c);
+    NEED(qpos);
+    if (c->reference.motion.n < 1)
+        return fail(err, HRC_EINVAL, "append: there is no motion to append to, call hrc_follow first");
+    if (n < 0 || !(fps >= 1 && fps <= 10000))
+        return fail(err, HRC_EINVAL, "append: %d poses at %g fps, expected 0 or more at 1 to 10000", n, fps);
+    return stream_append(c->more, qpos, n, fps, used_frames(c), err);
+}
+
+int hrc_ahead(const hrc_controller *c)
+{
+    return c->reference.motion.n < 1 ? 0 : follow_length(&c->reference) - 1 - c->reference.frame;
+}
+
+int hrc_room(const hrc_controller *c)
+{
+    return c->more->capacity - (c->more->n - used_frames(c));
 }
 
 /* ---- Practice ---- */
@@ -175,8 +219,7 @@ static void settle_reference(hrc_controller *c, const float qpos[HRC_NQ])
 static void shown_frame(const hrc_controller *c, int ahead, hrc_frame *out)
 {
     follow_frame(c->guide ? c->guide : &c->reference, ahead, out);
-    if (c->have_plan && !c->guide)
-        plan_difference_add(out, &c->curve, (float)(c->age + ahead) / HRC_RATE_HZ);
+    if (c->have_plan && !c->guide) plan_difference_add(out, &c->curve, (float)(c->age + ahead) / HRC_RATE_HZ);
 }
 
 static void ask(hrc_controller *c, const hrc_state *now)
@@ -265,7 +308,7 @@ static void describe(hrc_controller *c, const float qpos[HRC_NQ])
     hrc_report *r = &c->report;
     const int lead = hrc_tracker_lead(c->track);
     r->frame = c->reference.frame;
-    r->frames = c->reference.motion.n;
+    r->frames = follow_length(&c->reference);
     r->waiting = c->reference.waiting;
     r->planned = c->have_plan;
     r->plan_age_s = (double)c->age / HRC_RATE_HZ;

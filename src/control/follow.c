@@ -6,7 +6,8 @@
 #include "base/rot.h"
 #include "robot/posture.h"
 
-/* How near the robot must be before a waiting motion begins; trackers hold a stance to about half a radian. */
+/* How near the robot must be before a waiting motion begins; trackers hold a stance to about half a radian.
+ */
 #define NEAR_JOINTS 1.2f /* rad, L2 over 29 */
 #define NEAR_HEIGHT 0.1f /* m */
 #define NEAR_ANGLE 0.35f /* rad */
@@ -18,9 +19,22 @@ void follow_begin(follower *f, const hrc_motion *motion, int first, int how)
     f->waiting = how & HRC_WAIT;
 }
 
+int follow_length(const follower *f)
+{
+    return f->motion.n + (f->more ? f->more->n : 0);
+}
+
+static int kept_within(const follower *f, int frame)
+{
+    const int last = follow_length(f) - 1;
+    return frame < last ? frame : last;
+}
+
 static const float *pose_at(const follower *f, int frame)
 {
-    return f->motion.qpos + (size_t)(frame < f->motion.n ? frame : f->motion.n - 1) * HRC_NQ;
+    const int i = kept_within(f, frame);
+    return i < f->motion.n ? f->motion.qpos + (size_t)i * HRC_NQ
+                           : stream_frame(f->more, i - f->motion.n)->qpos;
 }
 
 void follow_place(follower *f, const float qpos[HRC_NQ])
@@ -68,7 +82,9 @@ void follow_leash(follower *f, const float qpos[HRC_NQ], float metres, float rad
 
 static const float *velocity_at(const follower *f, int frame)
 {
-    return f->motion.qvel + (size_t)(frame < f->motion.n ? frame : f->motion.n - 1) * HRC_NV;
+    const int i = kept_within(f, frame);
+    return i < f->motion.n ? f->motion.qvel + (size_t)i * HRC_NV
+                           : stream_frame(f->more, i - f->motion.n)->qvel;
 }
 
 static void put_in_place(const follower *f, hrc_frame *out)
@@ -81,7 +97,7 @@ static void put_in_place(const follower *f, hrc_frame *out)
 
 void follow_frame(const follower *f, int ahead, hrc_frame *out)
 {
-    const bool rest = f->waiting || f->frame >= f->motion.n - 1;
+    const bool rest = f->waiting || f->frame >= follow_length(f) - 1;
     const int frame = f->waiting ? f->frame : f->frame + ahead;
     memcpy(out->qpos, pose_at(f, frame), sizeof out->qpos);
     memcpy(out->qvel, velocity_at(f, frame), sizeof out->qvel);
@@ -103,6 +119,6 @@ void follow_advance(follower *f)
 {
     if (f->waiting)
         f->waited++;
-    else if (f->frame < f->motion.n - 1)
+    else if (f->frame < follow_length(f) - 1)
         f->frame++;
 }

@@ -5,23 +5,26 @@
 
 #include <stdbool.h>
 
-#include "robot/g1.h"
+#include "control/stream.h"
 
 typedef struct {
-    hrc_motion motion; /* n = 0: none */
-    int frame;         /* at the robot's time */
-    bool to_place;     /* at the next step, when the robot's state is known */
-    bool waiting;      /* at the first frame, for the robot */
-    int waited;        /* steps */
+    hrc_motion motion;  /* n = 0: none */
+    const stream *more; /* frames behind its own; NULL: none */
+    int frame;          /* at the robot's time */
+    bool to_place;      /* at the next step, when the robot's state is known */
+    bool waiting;       /* at the first frame, for the robot */
+    int waited;         /* steps */
     bool placed;
     float turn[4], from[2], to[2]; /* position on the floor = turn (p - from) + to */
 } follower;
 
+int follow_length(const follower *f); /* frames, with those of the stream */
+
 void follow_begin(follower *f, const hrc_motion *motion, int first, int how);
 void follow_place(follower *f, const float qpos[HRC_NQ]); /* the present frame where this robot is */
 
-/* The robot is farther from the present frame, or heads further away, than the leash: bring the reference along.
- * 0: never. */
+/* The robot is farther from the present frame, or heads further away, than the leash: bring the reference
+ * along. 0: never. */
 void follow_leash(follower *f, const float qpos[HRC_NQ], float metres, float radians);
 
 /* The frame that lies `ahead` frames after the robot's time. Past the motion's end it is the last one; once

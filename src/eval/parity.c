@@ -23,6 +23,7 @@ static hrc_status follow(parity *out, hrc_controller *lead, hrc_tracker *other, 
 {
     sim_world w;
     hrc_target mine, theirs;
+    hrc_frame window[HRC_WINDOW];
     const hrc_motion motion = course_motion(c);
     course_world(c, NULL, physics, &w);
     TRY(hrc_follow(lead, &motion, c->first, c->how, err));
@@ -32,7 +33,9 @@ static hrc_status follow(parity *out, hrc_controller *lead, hrc_tracker *other, 
         memcpy(state.qvel, w.qvel, sizeof state.qvel);
         TRY(loop_step(lead, physics, &w, 0, &mine, err));
         const hrc_report *r = hrc_controller_report(lead);
-        TRY(hrc_step(other, &state, r->window, &theirs, err));
+        memcpy(window, r->window, sizeof window);
+        if (hrc_tracker_lead(other) == 0) window[0] = r->reference; /* all that such a policy is shown */
+        TRY(hrc_step(other, &state, window, &theirs, err));
         compare(out, r, &mine, other, &theirs);
     }
     return HRC_OK;

@@ -73,16 +73,6 @@ static hrc_status create_like(clip *out, const clip *in, int n, double fps, hrc_
     return status;
 }
 
-/* The frame a part t (0..1) of the way from a to b. */
-static void blend(float *out, const float *a, const float *b, double t)
-{
-    for (int k = 0; k < HRC_NQ; k++) out[k] = (float)((1 - t) * a[k] + t * b[k]);
-    double p[4], q[4], r[4];
-    for (int k = 0; k < 4; k++) p[k] = a[3 + k], q[k] = b[3 + k];
-    quat_slerp(r, p, q, t);
-    for (int k = 0; k < 4; k++) out[3 + k] = (float)r[k];
-}
-
 hrc_status clip_resample(clip *out, const clip *in, double fps, hrc_error *err)
 {
     *out = (clip){0};
@@ -100,7 +90,7 @@ hrc_status clip_resample(clip *out, const clip *in, double fps, hrc_error *err)
         if (t < 1e-6)
             memcpy(clip_frame(out, i), clip_frame(in, k), HRC_NQ * sizeof(float));
         else
-            blend(clip_frame(out, i), clip_frame(in, k), clip_frame(in, k + 1), t);
+            g1_pose_between(clip_frame(out, i), clip_frame(in, k), clip_frame(in, k + 1), t);
     }
     return HRC_OK;
 }

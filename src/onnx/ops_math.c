@@ -14,7 +14,7 @@ static float sigmoid(float x)
 
 static float relu(float x)
 {
-    return x > 0 ? x : 0;
+    return x < 0 ? 0 : x; /* NaN stays, so that it is seen at the end */
 }
 
 static float negative(float x)
@@ -360,6 +360,9 @@ static hrc_status conv_lists(onnx_builder *b, onnx_step *s)
     s->b[1] = n[0] == 1 ? strides[0] : 1;
     s->b[2] = n[1] == 2 ? pads[0] : 0;
     s->b[3] = n[1] == 2 ? pads[1] : 0;
+    if (n[0] > 1 || n[2] > 1 || (n[1] && n[1] != 2))
+        return onnx_refuse(b, "%d strides, %d pads, %d dilations, expected those of one dimension", n[0],
+                           n[1], n[2]);
     if (s->b[1] < 1 || s->b[1] > 4096 || s->b[2] < 0 || s->b[2] > 4096 || s->b[3] < 0 || s->b[3] > 4096 ||
         (n[2] == 1 && dilations[0] != 1) || onnx_integer(b, "group", 1) != 1 ||
         (automatic && strcmp(automatic->text, "NOTSET")))
@@ -423,6 +426,10 @@ static hrc_status prepare_mean(onnx_builder *b, onnx_step *s, onnx_slot *const *
         over[axis] = true;
         first = axis < first ? axis : first;
     }
+    if (n == 0 && !onnx_integer(b, "noop_with_empty_axes", 0)) { /* over all */
+        first = 0;
+        for (int k = 0; k < in[0]->ndim; k++) over[k] = true;
+    }
     s->a[0] = s->a[1] = 1;
     out[0]->type = TYPE_FLOAT;
     for (int k = 0; k < in[0]->ndim; k++) {
@@ -449,11 +456,11 @@ static void run_softmax(const onnx_step *s, const void *const *in, void *const *
     }
 }
 
-static hrc_status set_last(onnx_builder *b, onnx_step *s, const onnx_slot *in, onnx_slot *out)
+static hrc_status set_last(onnx_builder *b, onnx_step *s, const onnx_slot *in, onnx_slot *out, int otherwise)
 {
     int axis;
     TRY(onnx_want_float(b, in));
-    TRY(onnx_axis(b, onnx_integer(b, "axis", -1), in->ndim, &axis));
+    TRY(onnx_axis(b, onnx_integer(b, "axis", otherwise), in->ndim, &axis));
     if (axis != in->ndim - 1) return onnx_refuse(b, "over dimension %d, expected the last", axis);
     onnx_like(out, in);
     s->a[1] = in->dims[axis];
@@ -464,7 +471,41 @@ static hrc_status set_last(onnx_builder *b, onnx_step *s, const onnx_slot *in, o
 static hrc_status prepare_softmax(onnx_builder *b, onnx_step *s, onnx_slot *const *in, onnx_slot *const *out)
 {
     s->run = run_softmax;
-    return set_last(b, s, in[0], out[0]);
+    return set_last(b, s, in[0], out[0], b->file->opset < 13 ? 1 : -1);
+}
+
+/* The place of the smallest, the first of equals; over the last dimension, or over one with none but 1 after.
+ */
+static void run_argmin(const onnx_step *s, const void *const *in, void *const *out, void *scratch)
+{
+    (void)scratch;
+    for (int64_t r = 0; r < s->a[0]; r++) {
+        const float *x = (const float *)in[0] + r * s->a[1];
+        int64_t least = 0;
+        for (int64_t i = 1; i < s->a[1]; i++)
+            if (x[i] < x[least]) least = i;
+        ((int64_t *)out[0])[r] = least;
+    }
+}
+
+static hrc_status prepare_argmin(onnx_builder *b, onnx_step *s, onnx_slot *const *in, onnx_slot *const *out)
+{
+    int axis;
+    TRY(onnx_want_float(b, in[0]));
+    TRY(onnx_axis(b, onnx_integer(b, "axis", 0), in[0]->ndim, &axis));
+    if (onnx_integer(b, "select_last_index", 0))
+        return onnx_refuse(b, "the last of equals, expected the first");
+    s->a[0] = 1, s->a[1] = in[0]->dims[axis];
+    out[0]->type = TYPE_INT64;
+    for (int k = 0; k < in[0]->ndim; k++) {
+        if (k > axis && in[0]->dims[k] != 1)
+            return onnx_refuse(b, "over dimension %d, expected the last", axis);
+        if (k != axis) s->a[0] *= in[0]->dims[k];
+        if (k != axis || onnx_integer(b, "keepdims", 1))
+            out[0]->dims[out[0]->ndim++] = k == axis ? 1 : in[0]->dims[k];
+    }
+    s->run = run_argmin;
+    return HRC_OK;
 }
 
 /* f = {epsilon} */
@@ -484,7 +525,7 @@ static void run_norm(const onnx_step *s, const void *const *in, void *const *out
 
 static hrc_status prepare_norm(onnx_builder *b, onnx_step *s, onnx_slot *const *in, onnx_slot *const *out)
 {
-    TRY(set_last(b, s, in[0], out[0]));
+    TRY(set_last(b, s, in[0], out[0], -1));
     for (int i = 1; i < s->nin; i++)
         if (in[i] && (in[i]->type != TYPE_FLOAT || in[i]->count != (size_t)s->a[1]))
             return onnx_refuse(b, "input %d has %zu numbers, expected %lld floats", i, in[i]->count,
@@ -530,6 +571,7 @@ const onnx_operator ONNX_MATH_OPERATORS[] = {
     {"Conv", 2, 3, 1, prepare_conv},
     {"ReduceMean", 1, 2, 1, prepare_mean},
     {"Softmax", 1, 1, 1, prepare_softmax},
+    {"ArgMin", 1, 1, 1, prepare_argmin},
     {"LayerNormalization", 2, 3, 1, prepare_norm},
     {0},
 };

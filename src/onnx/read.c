@@ -169,8 +169,10 @@ static hrc_status find_raw(reader *r, const onnx_array *a, tensor_parts *p)
     const int64_t wanted = (int64_t)a->count * (a->type == TYPE_FLOAT ? 4 : 8);
     if (p->outside) {
         TRY(map_beside(r, p->location ? p->location : "", r->err));
-        const int64_t size = (int64_t)r->data.size, length = p->length ? p->length : size - p->offset;
-        if (p->offset < 0 || p->offset > size || length < 0 || length > size - p->offset)
+        const int64_t size = (int64_t)r->data.size;
+        const bool inside = p->offset >= 0 && p->offset <= size;
+        const int64_t length = p->length || !inside ? p->length : size - p->offset;
+        if (!inside || length < 0 || length > size - p->offset)
             return fail(r->err, HRC_EFORMAT, "%s: has %lld bytes, \"%.80s\" of %s lies at %lld + %lld",
                         r->beside, (long long)size, a->name, r->out->path, (long long)p->offset,
                         (long long)length);

@@ -89,6 +89,11 @@ onnx_value onnx_ints(onnx_graph *g, const char *name, const int64_t *data, int n
     return add_tensor(g, name, TYPE_INT64, data, sizeof *data * (size_t)n, &dims, 1);
 }
 
+onnx_value onnx_whole(onnx_graph *g, const char *name, int64_t value)
+{
+    return add_tensor(g, name, TYPE_INT64, &value, sizeof value, NULL, 0);
+}
+
 /* ValueInfoProto: name and TypeProto{tensor_type{elem_type, shape{dim{value or parameter}}}}. */
 static void add_value_info(text *list, int field, const char *name, const int64_t *dims, int ndim)
 {

@@ -19,6 +19,7 @@ typedef struct {
 onnx_value onnx_floats(onnx_graph *g, const char *name, const float *data, const int64_t *dims, int ndim);
 onnx_value onnx_scalar(onnx_graph *g, const char *name, float value);
 onnx_value onnx_ints(onnx_graph *g, const char *name, const int64_t *data, int n); /* a vector */
+onnx_value onnx_whole(onnx_graph *g, const char *name, int64_t value);             /* a scalar */
 
 /* Inputs and outputs of the graph; a dimension of -1 is the batch, "N". */
 onnx_value onnx_input(onnx_graph *g, const char *name, const int64_t *dims, int ndim);

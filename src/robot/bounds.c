@@ -94,10 +94,15 @@ hrc_status bounds_reading(const hrc_state *s, hrc_error *err)
     return check(&READING, -1, s->qpos, s->qvel, err);
 }
 
+hrc_status bounds_motion_frame(int frame, const float qpos[HRC_NQ], const float qvel[HRC_NV], hrc_error *err)
+{
+    return check_frame(&MOTION, frame, qpos, qvel, err);
+}
+
 hrc_status bounds_motion(const hrc_motion *m, hrc_error *err)
 {
     for (int f = 0; f < m->n; f++)
-        TRY(check_frame(&MOTION, f, m->qpos + (size_t)f * HRC_NQ, m->qvel + (size_t)f * HRC_NV, err));
+        TRY(bounds_motion_frame(f, m->qpos + (size_t)f * HRC_NQ, m->qvel + (size_t)f * HRC_NV, err));
     return HRC_OK;
 }
 

@@ -19,6 +19,7 @@
 /* The first value that is not finite or lies outside is named, with the bound. */
 hrc_status bounds_reading(const hrc_state *s, hrc_error *err);
 hrc_status bounds_motion(const hrc_motion *m, hrc_error *err);
+hrc_status bounds_motion_frame(int frame, const float qpos[HRC_NQ], const float qvel[HRC_NV], hrc_error *err);
 hrc_status bounds_window(const hrc_frame *frames, int n, hrc_error *err);
 hrc_status bounds_aim(const float qpos[HRC_NQ], hrc_error *err); /* a planner's target: as a reading */
 

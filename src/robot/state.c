@@ -38,6 +38,15 @@ tracking_error tracking_error_of(const g1_state *robot, const float ref_qpos[HRC
                             tilt_between(robot->gravity, quat)};
 }
 
+void g1_pose_between(float out[HRC_NQ], const float a[HRC_NQ], const float b[HRC_NQ], double t)
+{
+    double p[4], q[4], r[4];
+    for (int k = 0; k < 4; k++) p[k] = (double)a[3 + k], q[k] = (double)b[3 + k];
+    for (int k = 0; k < HRC_NQ; k++) out[k] = (float)((1 - t) * (double)a[k] + t * (double)b[k]);
+    quat_slerp(r, p, q, t);
+    for (int k = 0; k < 4; k++) out[3 + k] = (float)r[k];
+}
+
 /* Mean qvel between frames a and b, `seconds` apart. The rotation vector of a^-1 b has the same coordinates
  * in the frames of a and of b. */
 static void difference(double out[HRC_NV], const float *a, const float *b, double seconds)

@@ -25,6 +25,9 @@ typedef struct {
 
 tracking_error tracking_error_of(const g1_state *robot, const float ref_qpos[HRC_NQ]);
 
+/* The pose a part t (0..1) of the way from a to b: lerp, and slerp for the orientation. */
+void g1_pose_between(float out[HRC_NQ], const float a[HRC_NQ], const float b[HRC_NQ], double t);
+
 /* qvel (n, HRC_NV) of poses (n, HRC_NQ) at a constant rate: central differences inside, one-sided at the
  * ends. */
 void g1_velocities(float *qvel, const float *qpos, int n, double fps);

@@ -81,7 +81,16 @@ static hrc_status find_dialect(others_model *m, hrc_error *err)
     return HRC_OK;
 }
 
-static hrc_status set_up(others_model *m, hrc_error *err)
+static hrc_status check_gains(const others_model *m, hrc_error *err)
+{
+    for (int i = 0; i < HRC_JOINTS; i++)
+        if (m->kp[i] < 0 || m->kd[i] < 0)
+            return fail(err, HRC_EFORMAT, "%s: gains of %s are %g and %g, expected none below 0",
+                        m->file.path, G1_JOINT[i].name, m->kp[i], m->kd[i]);
+    return HRC_OK;
+}
+
+static hrc_status read_settings(others_model *m, hrc_error *err)
 {
     TRY(onnx_program_create(&m->program, &m->file, err));
     TRY(find_dialect(m, err));
@@ -97,6 +106,12 @@ static hrc_status set_up(others_model *m, hrc_error *err)
     return HRC_OK;
 }
 
+static hrc_status set_up(others_model *m, hrc_error *err)
+{
+    TRY(read_settings(m, err));
+    return check_gains(m, err);
+}
+
 /* Weights and settings may lie in files beside the one that was hashed. */
 static void hash_rest(others_model *m)
 {
@@ -107,6 +122,7 @@ static void hash_rest(others_model *m)
     }
     for (int i = 0; i < COUNT(lists); i++) m->digest = hash_bytes(m->digest, lists[i], sizeof m->q0);
     m->digest = hash_bytes(m->digest, m->terms, sizeof m->terms);
+    m->digest = hash_bytes(m->digest, m->history, sizeof m->history);
 }
 
 hrc_status others_load(others_model *m, const char *path, hrc_error *err)

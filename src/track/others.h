@@ -3,9 +3,9 @@
  *
  *   twist2        TWIST2's general tracker: 1432 inputs, any motion (others_twist2.c)
  *   beyondmimic   whole_body_tracking, mjlab, holosoma: 154 or 160 inputs, trained for one motion; what the
- *                 metadata say is used: joint names in any order, gains, scale, pose (others_mimic.c)
- *   unitree       unitree_rl_mjlab: the same network with a deploy.yaml (others_mimic.c)
- *   plain         our own export, track/onnx.h (others_plain.c)
+ *                 metadata say is used: joint names in any order, gains, scale, pose, histories
+ * (others_mimic.c) unitree       unitree_rl_mjlab: the same network with a deploy.yaml (others_mimic.c) plain
+ * our own export, track/onnx.h (others_plain.c)
  *
  * A file that is none of them is refused with what differs. */
 #ifndef HRC_TRACK_OTHERS_H
@@ -15,7 +15,7 @@
 #include "track/observe.h"
 
 #define OTHERS_TERMS 12
-#define OTHERS_HISTORY 10 /* frames of TWIST2's */
+#define OTHERS_HISTORY 10 /* frames of TWIST2's, and at most of a term of the others */
 #define OTHERS_FRAME 127
 
 typedef enum { OTHERS_TWIST2, OTHERS_MIMIC, OTHERS_PLAIN } others_dialect;
@@ -32,9 +32,11 @@ typedef struct {
     double q0[HRC_JOINTS], scale[HRC_JOINTS], kp[HRC_JOINTS], kd[HRC_JOINTS]; /* in the G1's order */
     double largest;                                                           /* actions are cut there */
     int terms[OTHERS_TERMS], nterms; /* of the observation, others_mimic.c */
-    int anchor;                      /* link */
-    uint64_t digest;                 /* of the file and of what lies beside it */
-    char about[160];                 /* one sentence */
+    int history[OTHERS_TERMS];       /* of each, 1 to OTHERS_HISTORY */
+    int64_t coded;   /* rows of a motion whose speeds carry their number, track/onnx.h; 0: none */
+    int anchor;      /* link */
+    uint64_t digest; /* of the file and of what lies beside it */
+    char about[160]; /* one sentence */
 } others_model;
 
 hrc_status others_load(others_model *m, const char *path, hrc_error *err);

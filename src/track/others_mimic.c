@@ -9,6 +9,7 @@
 #include "base/rot.h"
 #include "robot/fk.h"
 #include "robot/names.h"
+#include "track/onnx.h"
 #include "track/others_parts.h"
 
 typedef enum {
@@ -46,6 +47,7 @@ static hrc_status add_term(others_model *m, const char *name, hrc_error *err)
     for (int t = 0; t < TERMS; t++)
         for (int k = 0; k < COUNT(TERM[t].names) && TERM[t].names[k]; k++)
             if (!strcmp(TERM[t].names[k], name) && m->nterms < OTHERS_TERMS) {
+                m->history[m->nterms] = 1;
                 m->terms[m->nterms++] = t;
                 return HRC_OK;
             }
@@ -83,7 +85,7 @@ static hrc_status check_terms(const others_model *m, hrc_error *err)
 {
     const size_t found = onnx_input_count(m->program, m->observation);
     size_t n = 0;
-    for (int i = 0; i < m->nterms; i++) n += (size_t)TERM[m->terms[i]].size;
+    for (int i = 0; i < m->nterms; i++) n += (size_t)(TERM[m->terms[i]].size * m->history[i]);
     if (n == found) return HRC_OK;
     return fail(err, HRC_EFORMAT, "%s: its %d observations have %zu numbers, but the input \"obs\" takes %zu",
                 m->file.path, m->nterms, n, found);
@@ -96,13 +98,35 @@ static const char *either(const onnx_file *f, const char *a, const char *b)
     return onnx_metadata(f, a) ? onnx_metadata(f, a) : onnx_metadata(f, b);
 }
 
-static hrc_status check_history(const others_model *m, const char *list, hrc_error *err)
+/* "1", "1.0", "10"; some write 0 for none. */
+static hrc_status set_history(others_model *m, int which, const char *word, hrc_error *err)
+{
+    char *end;
+    const double n = strtod(word, &end);
+    if (which >= m->nterms || end == word || *end || !(n >= 0 && n <= OTHERS_HISTORY) || n != floor(n))
+        return fail(err, HRC_EFORMAT, "%s: observation %d of %d has a history of %s, expected 1 to %d",
+                    m->file.path, which, m->nterms, word, OTHERS_HISTORY);
+    m->history[which] = n > 1 ? (int)n : 1;
+    return HRC_OK;
+}
+
+static hrc_status set_histories(others_model *m, const char *list, hrc_error *err)
 {
     char word[80];
-    for (int i = 0; list_word(&list, word, sizeof word); i++)
-        if (strtol(word, NULL, 10) > 1)
-            return fail(err, HRC_EFORMAT, "%s: observation %d has a history of %s, expected 1", m->file.path,
-                        i, word);
+    for (int i = 0; list_word(&list, word, sizeof word); i++) TRY(set_history(m, i, word, err));
+    return HRC_OK;
+}
+
+/* Our own export: how many frames its motion has. */
+static hrc_status read_code(others_model *m, hrc_error *err)
+{
+    const char *code = onnx_metadata(&m->file, "frame_code"), *frames = onnx_metadata(&m->file, "frames");
+    if (!code) return HRC_OK;
+    m->coded = frames ? strtoll(frames, NULL, 10) : 0;
+    m->token = onnx_program_output(m->program, "token");
+    if (strtof(code, NULL) != ONNX_FRAME_CODE || m->coded < 1)
+        return fail(err, HRC_EFORMAT, "%s: frame_code is \"%.40s\" of \"%.40s\" frames, expected %g of some",
+                    m->file.path, code, frames ? frames : "(missing)", (double)ONNX_FRAME_CODE);
     return HRC_OK;
 }
 
@@ -119,13 +143,14 @@ static hrc_status read_metadata(others_model *m, hrc_error *err)
     if (kd) TRY(joint_numbers(m, kd, "metadata joint_damping", m->kd, err));
     if (q0) TRY(joint_numbers(m, q0, "metadata default_joint_pos", m->q0, err));
     if (scale) TRY(joint_numbers(m, scale, "metadata action_scale", m->scale, err));
-    if (history) TRY(check_history(m, history, err));
     for (int i = 0; i < HRC_JOINTS && !scale && onnx_metadata(f, "dof_names"); i++)
         m->scale[i] = 1; /* in the graph */
     if (anchor && (m->anchor = g1_link_index(anchor)) < 0)
         return fail(err, HRC_EFORMAT, "%s: anchor_body_name is \"%.60s\", which the G1 has not", f->path,
                     anchor);
-    return terms ? add_terms(m, terms, err) : HRC_OK;
+    if (terms) TRY(add_terms(m, terms, err));
+    if (history && m->nterms) TRY(set_histories(m, history, err));
+    return read_code(m, err);
 }
 
 /* ---- deploy.yaml: the few entries of it that matter ---- */
@@ -155,6 +180,29 @@ static hrc_status yaml_numbers(const others_model *m, const char *text, int inde
     return status;
 }
 
+/* What is said of the last term: its history, and that nothing else is done to it. */
+static hrc_status yaml_of_term(others_model *m, const char *line, hrc_error *err)
+{
+    static const char HISTORY[] = "    history_length:", SCALE[] = "    scale:", CLIP[] = "    clip:";
+    char word[80];
+    const char *history = line + sizeof HISTORY - 1, *scale = line + sizeof SCALE - 1,
+               *clip = line + sizeof CLIP - 1;
+    if (m->nterms == 0) return HRC_OK;
+    if (!strncmp(line, HISTORY, sizeof HISTORY - 1) && list_word(&history, word, sizeof word))
+        return set_history(m, m->nterms - 1, word, err);
+    if (!strncmp(line, CLIP, sizeof CLIP - 1) && list_word(&clip, word, sizeof word) && strcmp(word, "null"))
+        return fail(err, HRC_EFORMAT, "%s: deploy.yaml: observation %d is clipped at %s, expected null",
+                    m->file.path, m->nterms - 1, word);
+    if (strncmp(line, SCALE, sizeof SCALE - 1)) return HRC_OK;
+    const char *end = scale + strcspn(scale, "\n");
+    if (scale[strspn(scale, " ")] == '[') end = scale + strcspn(scale, "]");
+    while (scale < end && list_word(&scale, word, sizeof word) && scale <= end)
+        if (strcmp(word, "null") && strtod(word, NULL) != 1)
+            return fail(err, HRC_EFORMAT, "%s: deploy.yaml: observation %d is scaled by %s, expected 1",
+                        m->file.path, m->nterms - 1, word);
+    return HRC_OK;
+}
+
 /* Entries one level below "observations:", in their order. */
 static hrc_status yaml_terms(others_model *m, const char *text, hrc_error *err)
 {
@@ -164,6 +212,7 @@ static hrc_status yaml_terms(others_model *m, const char *text, hrc_error *err)
         const size_t indent = strspn(line, " "), n = strcspn(line, ":\n");
         char name[80];
         if (indent == 0 && *line != '\n') break;
+        TRY(yaml_of_term(m, line, err));
         if (indent != 2 || line[n] != ':') continue;
         snprintf(name, sizeof name, "%.*s", (int)(n - indent), line + indent);
         TRY(add_term(m, name, err));
@@ -184,7 +233,7 @@ static hrc_status use_yaml(others_model *m, const char *text, hrc_error *err)
     TRY(yaml_numbers(m, text, 0, "damping", m->kd, err));
     TRY(yaml_numbers(m, text, 0, "default_joint_pos", m->q0, err));
     TRY(yaml_numbers(m, text, 4, "scale", m->scale, err)); /* of actions, which come first */
-    return yaml_terms(m, text, err);
+    return m->nterms ? HRC_OK : yaml_terms(m, text, err); /* the file itself has said them */
 }
 
 /* Beside the policy, or where Unitree's projects have it: ../params/deploy.yaml. */
@@ -251,14 +300,33 @@ static void put(float *to, const double *from, int n)
     for (int i = 0; i < n; i++) to[i] = (float)from[i];
 }
 
-void mimic_observe(const others_model *m, const others_memory *memory, float *observation, const g1_state *s,
+/* Which row of the motion inside: what a runner shows carries its number. */
+static void add_code(const others_model *m, const others_memory *memory, float speed[HRC_JOINTS])
+{
+    if (m->coded) onnx_frame_code(speed, memory->steps < m->coded ? memory->steps : m->coded - 1);
+}
+
+/* A term's present numbers, with those before them. */
+static int remember(const others_model *m, others_memory *memory, int k, float *observation, const float *now)
+{
+    const int size = TERM[m->terms[k]].size, n = m->history[k];
+    float(*past)[2 * HRC_JOINTS] = memory->past[k];
+    for (int i = 0; i < n; i++) {
+        const float *from = i < n - 1 && memory->begun ? past[i + 1] : now;
+        memmove(past[i], from, (size_t)size * sizeof *now);
+        memcpy(observation + (size_t)i * (size_t)size, past[i], (size_t)size * sizeof *now);
+    }
+    return n * size;
+}
+
+void mimic_observe(const others_model *m, others_memory *memory, float *observation, const g1_state *s,
                    const hrc_frame window[HRC_WINDOW])
 {
     const hrc_frame *ref = &window[0];
     anchor_error anchor;
     compare_anchors(&anchor, m->anchor, s, ref);
     for (int k = 0; k < m->nterms; k++) {
-        float *to = observation;
+        float now[2 * HRC_JOINTS], *to = now;
         const term t = (term)m->terms[k];
         switch (t) {
         case ANCHOR_POS: memcpy(to, anchor.pos, sizeof anchor.pos); break;
@@ -275,6 +343,7 @@ void mimic_observe(const others_model *m, const others_memory *memory, float *ob
                 if (t == JOINT_VEL) to[i] = (float)s->qd[j];
             }
         }
-        observation += TERM[t].size;
+        if (t == COMMAND) add_code(m, memory, now + HRC_JOINTS);
+        observation += remember(m, memory, k, observation, now);
     }
 }

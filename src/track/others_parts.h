@@ -10,7 +10,8 @@ typedef struct {
     float last[HRC_JOINTS];                      /* its last output, in its own order */
     float history[OTHERS_HISTORY][OTHERS_FRAME]; /* oldest first */
     int64_t steps;
-    obs_history proprio; /* of plain ones */
+    obs_history proprio;                                      /* of plain ones */
+    float past[OTHERS_TERMS][OTHERS_HISTORY][2 * HRC_JOINTS]; /* of BeyondMimic's terms, oldest first */
 } others_memory;
 
 /* TWIST2: `observation` (1432) from what it remembers, which then remembers this step too. */
@@ -20,7 +21,7 @@ void twist2_observe(const others_model *m, others_memory *memory, float *observa
                     const hrc_frame window[HRC_WINDOW]);
 
 hrc_status mimic_settings(others_model *m, hrc_error *err);
-void mimic_observe(const others_model *m, const others_memory *memory, float *observation, const g1_state *s,
+void mimic_observe(const others_model *m, others_memory *memory, float *observation, const g1_state *s,
                    const hrc_frame window[HRC_WINDOW]);
 
 hrc_status plain_settings(others_model *m, hrc_error *err);

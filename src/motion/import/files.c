@@ -16,24 +16,14 @@ static bool begins(file_view bytes, const char *text, size_t n)
 
 #define BEGINS(bytes, literal) begins(bytes, literal, sizeof(literal) - 1)
 
-static bool has_control_bytes(file_view bytes)
-{
-    size_t n = bytes.size < 4096 ? bytes.size : 4096;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char byte = (unsigned char)bytes.data[i];
-        if (byte < 32 && byte != '\n' && byte != '\r' && byte != '\t') return true;
-    }
-    return false;
-}
-
 static hrc_status parse_any(clip *c, const char *path, file_view bytes, const clip_options *options,
                             clip_decisions *why, hrc_error *err)
 {
+    if (bytes.size > 8 && bytes.data[8] == '{') return plain_parse(c, path, bytes, options, why, err);
     if (options->fps < 0)
         return fail(err, HRC_EINVAL, "%s: frame rate %g asked for, expected a positive one", path,
                     options->fps);
     bytes = file_text(bytes);
-    if (bytes.size > 8 && bytes.data[8] == '{') return clipfile_parse(c, path, bytes, options, why, err);
     if (BEGINS(bytes, "PK")) return npz_parse(c, path, bytes, options, why, err);
     if (pickle_begins(bytes)) return pkl_parse(c, path, bytes, options, why, err);
     if (bytes.size > 1 && bytes.data[0] == 8 && bytes.data[1] > 2 && bytes.data[1] < 32) /* ir_version */
@@ -42,14 +32,11 @@ static hrc_status parse_any(clip *c, const char *path, file_view bytes, const cl
         return fail(
             err, HRC_EFORMAT,
             "%s: is a BVH of a human skeleton, which must be retargeted before it is a clip of the G1", path);
-    if (BEGINS(bytes, "version https://git-lfs"))
-        return fail(err, HRC_EFORMAT,
-                    "%s: is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`", path);
-    if (has_control_bytes(bytes))
+    if (!clip_is_text(bytes))
         return fail(err, HRC_EFORMAT,
                     "%s: is none of a CSV, an NPZ, a pickle and a safetensors clip, by its first bytes",
                     path);
-    return csv_parse(c, path, bytes, options, why, err);
+    return plain_parse(c, path, bytes, options, why, err);
 }
 
 hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
@@ -61,8 +48,7 @@ hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_opt
     *why = (clip_decisions){0};
     *c = (clip){0};
     hrc_status status = parse_any(c, path, bytes, options ? options : &none, why, err);
-    char *const texts[] = {why->format, why->fps, why->joints, why->quat}; /* which may quote the file */
-    for (int i = 0; i < COUNT(texts); i++) status_tame(texts[i], false);
+    clip_decisions_tame(why);
     return status;
 }
 
@@ -147,11 +133,4 @@ hrc_status clip_save(const clip *c, const char *path, hrc_error *err)
     if (ending && !strcasecmp(ending, ".safetensors")) return clipfile_write(c, path, err);
     return fail(err, HRC_EINVAL, "%s: cannot tell the format; expected the ending .csv, .npz or .safetensors",
                 path);
-}
-
-hrc_status clip_create_for(clip *c, int n, double fps, const char *path, hrc_error *err)
-{
-    char name[256];
-    file_stem(name, sizeof name, path);
-    return clip_create(c, n, fps, name, err);
 }

@@ -11,6 +11,12 @@
 /* clip_create with the file's name, without folder and ending, as the clip's. */
 hrc_status clip_create_for(clip *c, int n, double fps, const char *path, hrc_error *err);
 
+/* A CSV or our own clip, by content: all that libheracles reads (plain.c). */
+hrc_status plain_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
+                       clip_decisions *why, hrc_error *err);
+bool clip_is_text(file_view bytes);            /* no control bytes among the first */
+void clip_decisions_tame(clip_decisions *why); /* which may quote the file */
+
 /* 36 columns without header: root position, root quaternion, 29 joints (Unitree's LAFAN1 set and others). */
 hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
                      clip_decisions *why, hrc_error *err);
@@ -28,6 +34,8 @@ hrc_status clipfile_write(const clip *c, const char *path, hrc_error *err);
 hrc_status npz_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
                      clip_decisions *why, hrc_error *err);
 hrc_status npz_write(const clip *c, const char *path, hrc_error *err); /* BeyondMimic, MuJoCo's order */
+hrc_status npz_write_with(const clip *c, const float *qvel, const char *path,
+                          hrc_error *err); /* velocities (n, HRC_NV) of the caller's */
 
 /* Pickles of GMR, TWIST, GMT (one motion) and of ASAP, PBHC, SONIC through joblib (name: motion). */
 hrc_status pkl_parse(clip *c, const char *path, file_view bytes, const clip_options *options,

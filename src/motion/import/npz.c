@@ -452,16 +452,26 @@ static char *new_array(arena *memory, int a, int frames, size_t *size)
 
 hrc_status npz_write(const clip *c, const char *path, hrc_error *err)
 {
+    arena memory = {0};
+    float *qvel = ARENA_NEW(&memory, float, (size_t)c->n *HRC_NV);
+    if (qvel) clip_velocities(qvel, c);
+    hrc_status status = qvel ? npz_write_with(c, qvel, path, err)
+                             : fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", path, c->n);
+    arena_free(&memory);
+    return status;
+}
+
+hrc_status npz_write_with(const clip *c, const float *qvel, const char *path, hrc_error *err)
+{
     int64_t fps = (int64_t)c->fps;
     if (fabs((double)fps - c->fps) > 1e-9 * c->fps)
         return fail(err, HRC_EINVAL,
                     "%s: the format wants a whole frame rate, and the clip has %g; resample it first", path,
                     c->fps);
     arena memory = {0};
-    float *qvel = ARENA_NEW(&memory, float, (size_t)c->n *HRC_NV);
     char *arrays[ARRAYS];
     archive_member members[ARRAYS];
-    bool good = qvel != NULL;
+    bool good = true;
     for (int a = 0; a < ARRAYS && good; a++) {
         members[a].name = LAYOUT[a].member;
         members[a].data = arrays[a] = new_array(&memory, a, c->n, &members[a].size);
@@ -472,7 +482,6 @@ hrc_status npz_write(const clip *c, const char *path, hrc_error *err)
         return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", path, c->n);
     }
     memcpy(arrays[FPS] + NPY_HEADER, &fps, sizeof fps);
-    clip_velocities(qvel, c);
     fill_frames(arrays, c, qvel);
     hrc_status status = archive_write(path, members, ARRAYS, false, err);
     arena_free(&memory);
