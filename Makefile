@@ -176,10 +176,12 @@ format:
 format-check:
 	clang-format --dry-run -Werror $(FORMATTED)
 
-# Before a commit: format, clang-tidy and cppcheck on what differs from BASE, with the settings of .clang-tidy.
+# Before a commit: format, words, clang-tidy (settings: .clang-tidy) and cppcheck on what differs from BASE, and
+# the order of the folders.
 BASE ?= main
-check: $(BUILD)/.packages-check
+check: $(BUILD)/.packages-check $(BUILD)/test/run
 	@tools/check $(BASE) $(filter-out -W%,$(FLAGS))
+	@$(BUILD)/test/run layers
 
 # What is generated and kept in git: the model file, and the motions made by formula.
 assets: all

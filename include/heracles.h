@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define HRC_VERSION "0.1.0"
+#define HRC_VERSION "0.2.0"
 
 #if defined(__GNUC__)
 #define HRC_API __attribute__((visibility("default")))

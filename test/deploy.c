@@ -178,11 +178,17 @@ static void check_view(void)
     ENSURE(shell("$HERACLES view $T/no.mcap -o $T/no.html") == 1 && says("no.mcap") && says("recording"));
 }
 
-static void test_lockstep(void)
+/* $T/run.mcap, of a whole run. */
+static void record_run(void)
 {
     make_files();
     int code = both("--lockstep", "--arm --lockstep");
     if (code) test_fail(__FILE__, __LINE__, "exit code %d: %s", code, shell_output);
+}
+
+static void test_lockstep(void)
+{
+    record_run();
     json_t *said = json_loads(shell_output, 0, NULL), *sim = json_of("sim.json");
     ENSURE(said && !strcmp(json_string_value(json_object_get(said, "mode")), "damp"));
     ENSURE(json_is_true(json_object_get(said, "ended")));
@@ -295,7 +301,7 @@ static void test_replay_refuses(void)
 {
     hrc_error err;
     file_view view;
-    if (access(test_path("run.mcap"), R_OK)) SKIP("needs the recording of deploy.lockstep");
+    record_run();
     ENSURE(shell("$HERACLES replay $T/run.mcap --motion motions/wave.safetensors") == 1 && says("hash"));
     ENSURE(shell("$HERACLES replay motions/wave.safetensors") == 1 && says("not an MCAP file"));
     ENSURE_OK(file_map(test_path("run.mcap"), &view, &err));
@@ -330,6 +336,20 @@ static void test_replay_refuses(void)
     free(bytes);
 }
 
+/* Another tracker, planner or motion than was rehearsed. */
+static void test_rehearsed(void)
+{
+    char line[600];
+    const char *base =
+        "timeout 60 $HERACLES deploy --motion $T/turn.safetensors --tracker $T/t.safetensors --record off "
+        "--rehearsed $T/run.mcap --patience 0.2 --net lo";
+    record_run();
+    snprintf(line, sizeof line, "%s --domain %d --planner off", base, domain());
+    ENSURE(shell(line) == 1 && says("run.mcap: was recorded with a planner of hash"));
+    snprintf(line, sizeof line, "%s --domain %d --planner $T/p35.safetensors", base, domain());
+    ENSURE(shell(line) == 1 && says("no state"));
+}
+
 static void test_refusals(void)
 {
     char line[600];
@@ -346,18 +366,6 @@ static void test_refusals(void)
     ENSURE(shell(line) == 2 && says("--arm"));
     snprintf(line, sizeof line, "%s --planner off --net eth0 --domain 0 --auto", base);
     ENSURE(shell(line) == 2 && says("operator"));
-    /* another tracker or motion than was rehearsed */
-    if (!access(test_path("run.mcap"), R_OK)) {
-        snprintf(line, sizeof line,
-                 "%s --planner off --net lo --domain %d --rehearsed $T/run.mcap --patience 0.2", base,
-                 domain());
-        ENSURE(shell(line) == 1 && says("run.mcap: was recorded with a planner of hash"));
-        snprintf(
-            line, sizeof line,
-            "%s --planner $T/p35.safetensors --net lo --domain %d --rehearsed $T/run.mcap --patience 0.2",
-            base, domain());
-        ENSURE(shell(line) == 1 && says("no state"));
-    }
     /* another robot than the gains are for */
     ENSURE(both("", "--arm --machine 6 --record off") == 1 && says("mode_machine is 5, expected 6"));
 }
@@ -512,6 +520,7 @@ static void test_frozen_policy(void)
 }
 
 TEST_TABLE({"deploy.lockstep", test_lockstep}, {"deploy.replay_refuses", test_replay_refuses},
-           {"deploy.like_run", test_like_run}, {"deploy.refusals", test_refusals},
-           {"deploy.dry_run", test_dry_run}, {"deploy.robot_killed", test_robot_killed},
-           {"deploy.controller_killed", test_controller_killed}, {"deploy.frozen_policy", test_frozen_policy})
+           {"deploy.like_run", test_like_run}, {"deploy.rehearsed", test_rehearsed},
+           {"deploy.refusals", test_refusals}, {"deploy.dry_run", test_dry_run},
+           {"deploy.robot_killed", test_robot_killed}, {"deploy.controller_killed", test_controller_killed},
+           {"deploy.frozen_policy", test_frozen_policy})

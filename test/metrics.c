@@ -6,7 +6,7 @@
 
 #include "base/rot.h"
 #include "eval/builtin.h"
-#include "eval/compare.h"
+#include "eval/evaluate.h"
 #include "eval/posture.h"
 #include "test.h"
 

@@ -6,8 +6,8 @@
 #include "base/rng.h"
 #include "base/rot.h"
 #include "motion/quality.h"
+#include "motion/retarget/bandsolve.h"
 #include "motion/retarget/ik.h"
-#include "motion/retarget/penta.h"
 #include "puppet.h"
 #include "test.h"
 

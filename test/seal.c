@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/rng.h"
 #include "shell.h"
 #include "small.h"

@@ -3,7 +3,7 @@
 
 #include "motion/diverse.h"
 #include "motion/edit.h"
-#include "motion/kind.h"
+#include "motion/phases.h"
 #include "synthetic.h"
 #include "test.h"
 

@@ -6,7 +6,6 @@
 
 #include "motion/diverse.h"
 #include "motion/split.h"
-#include "motion/split_quotas.h"
 #include "motion/stats.h"
 #include "test.h"
 

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "motion/split.h"
-#include "motion/split_quotas.h"
 #include "synthetic.h"
 #include "test.h"
 

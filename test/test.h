@@ -46,7 +46,8 @@ _Noreturn void test_skip(const char *reason);
 
 #define SKIP(reason) test_skip(reason)
 
-/* A folder for this run's files, removed at the end; the path stays valid until the next call. */
+/* A file in the folder of this test alone ($T of its shell commands), removed after the run; the path stays
+ * valid until the next call. */
 const char *test_path(const char *name);
 
 /* Run a shell command with the built program as $HERACLES; returns its exit code. Output (stdout and

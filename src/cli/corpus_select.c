@@ -7,12 +7,12 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/models.h"
+#include "control/library.h"
 #include "eval/courses.h"
 #include "eval/evaluate.h"
 #include "motion/diverse.h"
 #include "motion/edit.h"
-#include "motion/kind.h"
-#include "control/library.h"
+#include "motion/phases.h"
 
 #define PART 250       /* frames of a rollout, when the clip has enough */
 #define WHOLE 300      /* up to here a clip is one rollout, up to twice as long two halves */
@@ -303,7 +303,7 @@ const command CMD_CORPUS_SELECT = {
     .summary = "which clips of a corpus to train on: followed in physics, carried, not there already",
     .details =
         "The manifest lists all clips: those that are to be left out with the reason, the others with the\n"
-        "category that fits what the robot does (src/motion/kind.h). Clips that are kept from training stay\n"
+        "category that fits what the robot does (src/motion/phases.h). Clips that are kept from training stay\n"
         "as they are. Running, jumps and the ground are never left out for being there already.",
     .example = "heracles corpus select all.safetensors --followed followed.csv -o motions/cmu.csv",
     .options = OPTIONS,

@@ -5,7 +5,7 @@
 
 #include "cli/eval.h"
 #include "eval/builtin.h"
-#include "eval/compare.h"
+#include "eval/evaluate.h"
 
 /* ---- JSON ---- */
 

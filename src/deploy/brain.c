@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/rot.h"
 #include "control/library.h"
 #include "deploy/clock.h"
@@ -47,16 +48,8 @@ static hrc_status hash_file(uint64_t *out, const char *path, hrc_error *err)
     snprintf(name, sizeof name, "%s", path);
     if (strchr(name, '#')) *strchr(name, '#') = 0;
     TRY(file_map(name, &view, err));
-    uint64_t h = 0xcbf29ce484222325u;
-    size_t words = view.size / 8;
-    for (size_t i = 0; i < words; i++) {
-        uint64_t word;
-        memcpy(&word, view.data + 8 * i, 8);
-        h = (h ^ word) * 0x100000001b3u;
-    }
-    for (size_t i = 8 * words; i < view.size; i++) h = (h ^ (unsigned char)view.data[i]) * 0x100000001b3u;
+    *out = hash_words(HASH_START, view.data, view.size);
     file_unmap(&view);
-    *out = h;
     return HRC_OK;
 }
 

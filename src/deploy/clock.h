@@ -1,5 +1,4 @@
-/* Time and priority: the one clock of src/deploy, monotonic, in ns, and real-time scheduling where it is
- * allowed. */
+/* Sleeping by the monotonic clock, and real-time scheduling where it is allowed. */
 #ifndef HRC_DEPLOY_CLOCK_H
 #define HRC_DEPLOY_CLOCK_H
 
@@ -7,19 +6,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <time.h>
 
-#define NS_PER_S 1000000000LL
-#define NS_PER_MS 1000000LL
+#include "base/clock.h"
+
 #define TICK_NS (2 * NS_PER_MS) /* 500 Hz */
-
-static inline int64_t clock_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
-}
 
 static inline struct timespec clock_spec(int64_t ns)
 {

@@ -5,11 +5,10 @@
 
 #include "base/rot.h"
 #include "robot/capsules.h"
+#include "robot/posture.h"
 
 #define KNEE_MORE 2.0 /* rad more than standing: the pelvis at 0.26 m */
 #define ANKLE_MORE -0.48
-#define ON_FEET_M 0.5 /* a pelvis under this, or more than a radian from upright, is not on its feet */
-#define ON_FEET_UP 0.5
 
 enum { HIP_PITCH = 0, KNEE = 3, ANKLE_PITCH = 4 }; /* left */
 
@@ -84,7 +83,7 @@ void lower_init(lowering *l)
 static bool on_feet(const hrc_frame *from)
 {
     double x = (double)from->qpos[4], y = (double)from->qpos[5];
-    return (double)from->qpos[2] > ON_FEET_M && 1 - 2 * (x * x + y * y) > ON_FEET_UP;
+    return (double)from->qpos[2] > POSTURE_FEET_M && 1 - 2 * (x * x + y * y) > POSTURE_UPRIGHT;
 }
 
 /* A cubic from a with slope v (per unit of x) to b at rest. */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "deploy/clock.h"
 #include "deploy/wire_convert.h"
@@ -358,13 +357,6 @@ bool wire_send_battery(wire *w, int percent)
 
 /* ---- Calls ---- */
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* True when the answer to `id` has come. */
 static bool answered(wire *w, int64_t id, int *code, char reply[WIRE_REPLY])
 {
@@ -388,7 +380,7 @@ hrc_status wire_call(wire *w, int64_t api, const char *parameter, int timeout_ms
 {
     unitree_api_msg_dds__Request_ request;
     memset(&request, 0, sizeof request);
-    int64_t id = now_ms() * 1000 + ++w->calls;
+    int64_t id = clock_now_ns() / NS_PER_MS * 1000 + ++w->calls;
     request.header.identity.id = id;
     request.header.identity.api_id = api;
     char copy[WIRE_REPLY];
@@ -398,7 +390,7 @@ hrc_status wire_call(wire *w, int64_t api, const char *parameter, int timeout_ms
     if (sent < 0)
         return fail(err, HRC_EFILE, "motion switcher: call %lld was not sent: %s", (long long)api,
                     dds_strretcode(-sent));
-    for (int64_t until = now_ms() + timeout_ms; now_ms() < until;) {
+    for (int64_t until = clock_now_ns() / NS_PER_MS + timeout_ms; clock_now_ns() / NS_PER_MS < until;) {
         if (answered(w, id, code, reply)) return HRC_OK;
         dds_sleepfor(DDS_MSECS(1));
     }

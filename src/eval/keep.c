@@ -4,21 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "control/library.h"
 
-/* ---- Keys: FNV-1a over everything that decides what a rollout gives ---- */
+/* ---- Keys: a hash of everything that decides what a rollout gives ---- */
 
 static void mix(uint64_t *hash, const void *data, size_t size)
 {
-    const unsigned char *bytes = data;
-    for (size_t i = 0; i < size; i++) *hash = (*hash ^ bytes[i]) * 0x100000001b3u;
-}
-
-static void mix_words(uint64_t *hash, const void *data, size_t size) /* a multiple of 4 */
-{
-    const uint32_t *words = data;
-    for (size_t i = 0; i < size / 4; i++) *hash = (*hash ^ words[i]) * 0x100000001b3u;
+    *hash = hash_words(*hash, data, size);
 }
 
 static void mix_models(uint64_t *hash, const method *m)
@@ -28,16 +22,18 @@ static void mix_models(uint64_t *hash, const method *m)
     const plan_model *p = m->planner ? &m->planner->plan : NULL;
     if (theirs) mix(hash, &m->tracker->others.digest, sizeof m->tracker->others.digest);
     if (t) {
-        mix_words(hash, t->params, t->net.layout.count * sizeof(float));
+        mix(hash, t->params, t->net.layout.count * sizeof(float));
         mix(hash, t->proprio.shift, sizeof(float) * OBS_P);
         mix(hash, t->window.shift, sizeof(float) * OBS_M);
+        mix(hash, t->proprio.scale, sizeof(float) * OBS_P);
+        mix(hash, t->window.scale, sizeof(float) * OBS_M);
         mix(hash, &t->lead, sizeof t->lead);
         mix(hash, &t->basis, sizeof t->basis);
     }
     if (p) {
         const plan_layout *l = &p->layout;
         const int layout[] = {(int)l->form, l->horizon, l->position, l->velocities, l->under_way};
-        mix_words(hash, p->params, p->net.layout.count * sizeof(float));
+        mix(hash, p->params, p->net.layout.count * sizeof(float));
         mix(hash, &p->scales, sizeof p->scales);
         mix(hash, layout, sizeof layout);
     }
@@ -66,8 +62,8 @@ static void mix_options(uint64_t *hash, const hrc_options *o)
 
 static void mix_course(uint64_t *hash, const course *c)
 {
-    mix_words(hash, c->motion.qpos, sizeof(float) * HRC_NQ * (size_t)c->motion.n);
-    mix_words(hash, c->qvel, sizeof(float) * HRC_NV * (size_t)c->motion.n);
+    mix(hash, c->motion.qpos, sizeof(float) * HRC_NQ * (size_t)c->motion.n);
+    mix(hash, c->qvel, sizeof(float) * HRC_NV * (size_t)c->motion.n);
     const int numbers[] = {c->first, c->frames, c->how, c->own_start, c->ndisturb};
     mix(hash, numbers, sizeof numbers);
     if (c->own_start) mix(hash, c->start, sizeof c->start);
@@ -80,7 +76,7 @@ static void mix_course(uint64_t *hash, const course *c)
 
 uint64_t keep_hash(const method *m, const config *cfg)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = HASH_START;
     const double physics[] = {cfg->sim_timestep, cfg->sim_substeps, cfg->sim_iterations, cfg->sim_friction};
     mix(&hash, HRC_VERSION, sizeof HRC_VERSION);
     mix(&hash, physics, sizeof physics);

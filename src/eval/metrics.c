@@ -4,6 +4,7 @@
 
 #include "base/rot.h"
 #include "robot/fk.h"
+#include "robot/posture.h"
 #include "robot/state.h"
 
 const figure_info FIGURE[FIGURE_COUNT] = {
@@ -36,18 +37,16 @@ static void compare_links(frame_error *out, const double *qpos, const double *re
 void frame_compare(frame_error *out, const double qpos[HRC_NQ], const double qvel[HRC_NV],
                    const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV])
 {
-    double rq[HRC_NQ], rv[HRC_NV], square = 0;
+    double rq[HRC_NQ], rv[HRC_NV];
     g1_state a, b;
     for (int i = 0; i < HRC_NQ; i++) rq[i] = (double)ref_qpos[i];
     for (int i = 0; i < HRC_NV; i++) rv[i] = (double)ref_qvel[i];
     g1_state_read(&a, qpos, qvel);
     g1_state_read(&b, rq, rv);
-    for (int i = 0; i < HRC_JOINTS; i++) square += (a.q[i] - b.q[i]) * (a.q[i] - b.q[i]);
-    *out = (frame_error){.joint_rad = sqrt(square)};
-    out->height_m = fabs(a.pos[2] - b.pos[2]);
-    out->ori_rad = acos(fmax(-1, fmin(1, vec_dot(a.gravity, b.gravity))));
+    const tracking_error e = tracking_error_of(&a, ref_qpos);
+    *out = (frame_error){.joint_rad = e.joint, .height_m = e.height, .ori_rad = e.tilt};
     out->linvel_mps = distance(a.lin_vel, b.lin_vel);
-    out->complete = out->height_m < COMPLETE_HEIGHT && out->ori_rad < COMPLETE_ANGLE;
+    out->complete = out->height_m < FOLLOWS_HEIGHT_M && out->ori_rad < FOLLOWS_TILT_RAD;
     out->strict = out->height_m < STRICT_HEIGHT && fabs(a.gravity[2] - b.gravity[2]) < STRICT_GRAVITY;
     compare_links(out, qpos, rq);
 }

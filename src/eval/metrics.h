@@ -6,11 +6,10 @@
 
 #include "robot/g1.h"
 
-/* Completion (the paper's bounds), and the stricter rule of peers, under which an episode would end. */
-#define COMPLETE_HEIGHT 0.3 /* m */
-#define COMPLETE_ANGLE 1.2  /* rad, without heading */
-#define STRICT_HEIGHT 0.25  /* m */
-#define STRICT_GRAVITY 0.8  /* vertical part of the unit vector down, in the root frame */
+/* Completion has the paper's bounds (robot/posture.h); this is the stricter rule of peers, under which an
+ * episode would end. */
+#define STRICT_HEIGHT 0.25 /* m */
+#define STRICT_GRAVITY 0.8 /* vertical part of the unit vector down, in the root frame */
 
 /* Every figure: name (also in JSON and CSV), heading, unit, whether more is better. */
 #define FIGURES(X)                                                                                           \

@@ -6,6 +6,7 @@
 
 #include "base/rot.h"
 #include "motion/stats.h"
+#include "robot/posture.h"
 
 #define POSES 6     /* of a window */
 #define APART 5     /* frames between them: 0.1 s */
@@ -143,8 +144,8 @@ static bool within_bounds(const float qpos[HRC_NQ], const float ref[HRC_NQ])
     vertical(a, qpos);
     vertical(b, ref);
     const double cosine = (double)vec_dotf(a, b);
-    return fabs((double)(qpos[2] - ref[2])) < COMPLETE_HEIGHT &&
-           acos(fmax(-1, fmin(1, cosine))) < COMPLETE_ANGLE;
+    return fabs((double)(qpos[2] - ref[2])) < FOLLOWS_HEIGHT_M &&
+           acos(fmax(-1, fmin(1, cosine))) < FOLLOWS_TILT_RAD;
 }
 
 /* mask (r->n): 1 while it recovers. True when it does at all. */

@@ -3,19 +3,19 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/rng.h"
 #include "base/rot.h"
 #include "motion/quality.h"
+#include "robot/posture.h"
 #include "robot/state.h"
 
 #define CHAINS 24
 #define CHAIN_FRAMES 150
-#define EXECUTE 2               /* frames between replans: 40 ms */
+#define EXECUTE 2 /* frames between replans: 40 ms */
 #define SEEDS 8
 #define FALLEN_STARTS 16
-#define FALLEN_HEIGHT 0.35f /* m: pelvis of a pose on the ground */
 
 const double PLAN_DISTANCE_S[PLAN_DISTANCES] = {0.2, 0.5, 1.0, 2.0};
 const char *const PLAN_METHOD[PLAN_METHODS] = {"planner", "base", "hold", "reference"};
@@ -104,8 +104,8 @@ static void ask(plan_question *q, const clip *c, int frame, int at, int horizon)
     const int before = frame > 0 && frame + 1 < c->n ? frame - 1 : frame + 2 < c->n ? frame : c->n - 3;
     g1_velocities(around, clip_frame(c, before), 3, PLAN_FPS);
     for (int i = 0; i <= horizon; i++) clip_pose(window[i], c, (float)(at + i));
-    question_make(q, clip_frame(c, frame), around + (frame - before) * HRC_NV,
-                  (const float(*)[HRC_NQ])window, horizon);
+    question_make(q, clip_frame(c, frame), around + (frame - before) * HRC_NV, (const float(*)[HRC_NQ])window,
+                  horizon);
 }
 
 /* ---- One start ---- */
@@ -136,18 +136,11 @@ static bool beyond_limits(const keyframes plan)
     return false;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void make_plan(const job *j, planner *p, tally *t, const plan_question *q, keyframes out)
 {
-    double begin = now();
+    double begin = clock_s();
     planner_plan(p, q, out);
-    t->seconds += now() - begin;
+    t->seconds += clock_s() - begin;
     t->plans++;
     t->over_limit += beyond_limits((const float(*)[HRC_NQ])out);
     t->verdicts[plan_guard(out, (float)j->horizon / PLAN_FPS / (PLAN_K - 1))]++;
@@ -245,8 +238,8 @@ static hrc_status measure_chains(planner_report *out, job *j, hrc_error *err)
         double a = NAN, b = NAN;
         int room = f.c->n - at->frame;
         planner_seed(j->planners[0], j->seed + (uint64_t)i);
-        int made = planner_chain(j->planners[0], j->horizon, clip_frame(f.c, at->frame), follow_clip, &f, qpos,
-                                 room < CHAIN_FRAMES ? room : CHAIN_FRAMES);
+        int made = planner_chain(j->planners[0], j->horizon, clip_frame(f.c, at->frame), follow_clip, &f,
+                                 qpos, room < CHAIN_FRAMES ? room : CHAIN_FRAMES);
         if (made < 25) continue;
         status = skate_of(&a, qpos, made, err);
         if (status == HRC_OK) status = skate_of(&b, clip_frame(f.c, at->frame), made, err);
@@ -297,7 +290,7 @@ static void measure_diversity(planner_report *out, job *j)
     for (int tries = 0; tries < 20000 && n < FALLEN_STARTS; tries++) {
         const clip *c = &j->clips[rng_below(&r, (uint32_t)j->nclips)];
         const float *state = clip_frame(c, (int)rng_below(&r, (uint32_t)c->n));
-        if (state[2] > FALLEN_HEIGHT) continue;
+        if (state[2] > POSTURE_LIES_M) continue;
         ask_fallen(&q, state, j->horizon);
         fallen += spread_over_seeds(j->planners[0], &q);
         n++;
@@ -344,8 +337,7 @@ static void sum_up(planner_report *out, const job *j)
         const tally *t = &j->tallies[item];
         for (int m = 0; m < PLAN_METHODS; m++)
             add(&out->error[item / j->starts][m], t->sum[m], 1.0 / j->starts);
-        if (item < j->starts)
-            add(&out->identity, t->identity, 1.0 / j->starts);
+        if (item < j->starts) add(&out->identity, t->identity, 1.0 / j->starts);
         for (int v = 0; v < PLAN_VERDICTS; v++) out->verdicts[v] += t->verdicts[v];
         plans += t->plans, over += t->over_limit, seconds += t->seconds;
     }

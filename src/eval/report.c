@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "eval/builtin.h"
-#include "eval/compare.h"
 #include "eval/embed.h"
+#include "eval/evaluate.h"
 #include "eval/html.h"
 #include "eval/page.h"
 #include "eval/paper.h"

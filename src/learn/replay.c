@@ -24,8 +24,7 @@ static bool step_fine(const replay_step *s, const references *refs)
     for (int k = 0; k < COUNT(counts); k++)
         for (int i = 0; i < counts[k]; i++)
             if (!isfinite(numbers[k][i])) return false;
-    /* The time is a float of a double that is less than n. */
-    return s->clip >= 0 && s->clip < refs->n && s->at >= 0 && s->at <= (float)refs->clips[s->clip].n &&
+    return s->clip >= 0 && s->clip < refs->n && s->at >= 0 && s->at < (float)refs->clips[s->clip].n &&
            (s->mirrored == 0 || (s->mirrored == 1 && refs->clips[s->clip].mirrored)) && s->age >= 0 &&
            s->link >= LINK_BROKEN && s->link <= LINK_FAILED;
 }

@@ -2,12 +2,13 @@
 
 #include <stdlib.h>
 
-#include "sim/errors.h"
+#include "robot/posture.h"
+#include "robot/state.h"
 #include "track/tracker.h"
 
 #define FPS 50
 
-const trial_options TRIAL_DEFAULT = {.height = 0.3, .tilt = 1.2};
+const trial_options TRIAL_DEFAULT = {.height = FOLLOWS_HEIGHT_M, .tilt = FOLLOWS_TILT_RAD};
 
 struct trials {
     sim *physics;
@@ -106,7 +107,7 @@ static void run_one(void *ctx, int item, int worker)
         step(j, &w, c, start->frame + ran, worker);
         ran++;
         g1_state_read(&state, w.qpos, w.qvel);
-        tracking_error e = tracking_error_of(&state, frame_at(c, start->frame + ran));
+        tracking_error e = tracking_error_of(&state, frame_at(c, start->frame + ran)->qpos);
         bool bad = w.diverged || !(e.height <= o->height) || !(e.tilt <= o->tilt);
         failed |= bad;
         fine += !bad, r->good += !failed;

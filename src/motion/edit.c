@@ -6,9 +6,7 @@
 
 #include "base/rot.h"
 #include "robot/capsules.h"
-
-#define ON_FEET_HEIGHT 0.5
-#define ON_FEET_UPRIGHT 0.5 /* cosine of the tilt */
+#include "robot/posture.h"
 
 void clip_mirror(clip *c)
 {
@@ -47,7 +45,7 @@ static bool on_feet(const double *qpos)
 {
     double up[3];
     quat_rotate_inv(up, qpos + 3, (double[3]){0, 0, 1});
-    return qpos[2] > ON_FEET_HEIGHT && up[2] > ON_FEET_UPRIGHT;
+    return qpos[2] > POSTURE_FEET_M && up[2] > POSTURE_UPRIGHT;
 }
 
 typedef struct {

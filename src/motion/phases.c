@@ -6,10 +6,8 @@
 
 #include "base/rot.h"
 #include "robot/capsules.h"
+#include "robot/posture.h"
 
-#define DOWN_HEIGHT 0.45
-#define STAND_HEIGHT 0.62
-#define UPRIGHT 0.5          /* cosine of 60 degrees */
 #define CONTACT 0.06         /* m: retargeted bodies hover a little, or sink in */
 #define SIT_HEIGHT 0.33      /* the pelvis of an upright trunk that sits; on its knees it is higher */
 #define CRAWL_HEIGHT 0.28    /* the pelvis of a trunk that faces down and is not lying on it */
@@ -27,14 +25,14 @@ const char *phase_word(phase_kind kind)
     return WORDS[kind];
 }
 
-const char *posture_word(phase_posture posture)
+const char *posture_word(phase_posture p)
 {
     static const char *const WORDS[] = {
 #define POSTURE_WORD(name, word) word,
         POSTURE_LIST(POSTURE_WORD)
 #undef POSTURE_WORD
     };
-    return WORDS[posture];
+    return WORDS[p];
 }
 
 int phase_from_word(const char *word)
@@ -69,9 +67,9 @@ static double lowest_of_body(const fk_pose *pose)
 }
 
 /* trunk: the world's up in the frame of the torso (x forward, y left, z to the head). */
-static phase_posture posture_of(const double trunk[3], double height)
+static phase_posture trunk_posture(const double trunk[3], double height)
 {
-    if (trunk[2] > UPRIGHT) return height < SIT_HEIGHT ? POSTURE_SIT : POSTURE_KNEEL;
+    if (trunk[2] > POSTURE_UPRIGHT) return height < SIT_HEIGHT ? POSTURE_SIT : POSTURE_KNEEL;
     if (fabs(trunk[1]) > fabs(trunk[0])) return trunk[1] > 0 ? POSTURE_SIDE_RIGHT : POSTURE_SIDE_LEFT;
     if (trunk[0] > 0) return POSTURE_SUPINE;
     return height > CRAWL_HEIGHT ? POSTURE_CRAWL : POSTURE_PRONE;
@@ -87,8 +85,10 @@ static sight look(const float *frame)
     quat_rotate_inv(pelvis, pose.quat[G1_PELVIS], UP);
     quat_rotate_inv(trunk, pose.quat[G1_TORSO], UP);
     double height = qpos[2];
-    sight s = {.stands = height > STAND_HEIGHT && pelvis[2] > UPRIGHT, .posture = posture_of(trunk, height)};
-    if (height < DOWN_HEIGHT) s.down = pelvis[2] < UPRIGHT || lowest_of_body(&pose) < CONTACT;
+    sight s = {.stands = height > (double)POSTURE_STAND_M && pelvis[2] > POSTURE_UPRIGHT,
+               .posture = trunk_posture(trunk, height)};
+    if (height < POSTURE_DOWN_TOUCH_M)
+        s.down = pelvis[2] < POSTURE_UPRIGHT || lowest_of_body(&pose) < CONTACT;
     return s;
 }
 
@@ -104,13 +104,13 @@ static void smooth_postures(sight *s, int first, int last, int shortest)
     }
 }
 
-static void push(phase *out, int *n, phase_kind kind, phase_posture posture, int first, int last)
+static void push(phase *out, int *n, phase_kind kind, phase_posture at, int first, int last)
 {
     if (first > last) return;
-    if (*n && out[*n - 1].kind == kind && out[*n - 1].posture == posture)
+    if (*n && out[*n - 1].kind == kind && out[*n - 1].posture == at)
         out[*n - 1].last = last; /* two runs that smoothing has made one */
     else
-        out[(*n)++] = (phase){kind, posture, first, last};
+        out[(*n)++] = (phase){kind, at, first, last};
 }
 
 /* One stay on the ground, frames down .. up; free is the first frame not in a phase yet. */
@@ -165,4 +165,65 @@ hrc_status phases_find(arena *memory, phase **out, int *n, const clip *c, hrc_er
     }
     arena_free(&scratch);
     return *out ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
+}
+
+#define OVER_HEIGHT 0.4f   /* m */
+#define OVER_UP (-0.342f)  /* cosine of 110 degrees */
+#define GROUND_SHARE 0.4   /* of the time */
+#define RUNNING_SPEED 1.8  /* m/s; people walk at up to 2, and the robot's legs are shorter */
+#define GOING_SPEED 0.5    /* m/s */
+#define STAYING_SPEED 0.05 /* m/s */
+#define STRIDE_SECONDS 0.1 /* the way is measured in steps as long: sway of the pelvis adds less */
+
+static double way(const clip *c, int from, int to)
+{
+    const float *a = clip_frame(c, from), *b = clip_frame(c, to);
+    return hypot(b[0] - a[0], b[1] - a[1]);
+}
+
+static bool turns_over(const clip *c)
+{
+    static const float UP[3] = {0, 0, 1};
+    for (int i = 0; i < c->n; i++) {
+        const float *q = clip_frame(c, i);
+        float up[3];
+        quat_rotate_invf(up, q + 3, UP);
+        if (q[2] > OVER_HEIGHT && up[2] < OVER_UP) return true;
+    }
+    return false;
+}
+
+static double ground_share(const clip *c, const phase *phases, int n)
+{
+    int frames = 0;
+    for (int i = 0; i < n; i++)
+        if (phases[i].kind != PHASE_STANDING) frames += phases[i].last - phases[i].first + 1;
+    return (double)frames / c->n;
+}
+
+static double fastest_second(const clip *c)
+{
+    const int second = c->n - 1 < (int)c->fps ? c->n - 1 : (int)c->fps;
+    double best = 0;
+    for (int i = 0; i + second < c->n; i++) best = fmax(best, way(c, i, i + second) * c->fps / second);
+    return best;
+}
+
+static double mean_speed(const clip *c)
+{
+    const int stride = (int)(STRIDE_SECONDS * c->fps);
+    double sum = 0;
+    for (int i = 0; i + stride < c->n; i += stride) sum += way(c, i, i + stride);
+    return sum * c->fps / c->n;
+}
+
+const char *kind_of(const clip *c, const phase *phases, int nphases, const char *called)
+{
+    const bool ground = !strcmp(called, "fall_recovery");
+    if (ground || ground_share(c, phases, nphases) >= GROUND_SHARE) return "fall_recovery";
+    if (!strcmp(called, "jumps_acro") || turns_over(c)) return "jumps_acro";
+    if (fastest_second(c) > RUNNING_SPEED) return "running";
+    if (!strcmp(called, "daily") && mean_speed(c) > GOING_SPEED) return "locomotion";
+    if (!strcmp(called, "locomotion") && mean_speed(c) < STAYING_SPEED) return "daily";
+    return called;
 }

@@ -59,4 +59,13 @@ int posture_from_word(const char *word); /* -1 when there is none */
 /* *out lives in memory; at least one phase. */
 hrc_status phases_find(arena *memory, phase **out, int *n, const clip *c, hrc_error *err);
 
+/* What a clip is, by what the robot does in it, where that is plain; what it was called otherwise. */
+/* In this order:
+ *   fall_recovery  what is called so; not standing (phases.h) for 40 % of its time
+ *   jumps_acro     what is called so; turns over: pelvis tilted by more than 110 degrees while over 0.4 m
+ *   running        some second (all of a shorter one) faster than 1.8 m/s
+ *   locomotion     what is daily and covers more than 0.5 m/s in the mean
+ *   daily          what is locomotion and covers less than 0.05 m/s */
+const char *kind_of(const clip *c, const phase *phases, int nphases, const char *called);
+
 #endif

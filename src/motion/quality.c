@@ -1,6 +1,8 @@
 #include "motion/quality.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/rot.h"
@@ -279,4 +281,168 @@ hrc_status quality_measure(quality *q, const clip *c, hrc_error *err)
     quality_judge(q);
     arena_free(&w.memory);
     return HRC_OK;
+}
+
+/* From figures to a verdict. "usable" means: `motion fix` or a cut makes a reference of it, or a tracker will
+ * err at that place; "bad" means that the file is probably not what it claims (units, joint order, floor). */
+
+/* Beyond the first number: usable. Beyond the second: bad. */
+#define LIMIT_USABLE_RAD 0.01 /* retargeting keeps within limits; the public sets are never outside */
+#define LIMIT_BAD_RAD 0.35    /* 20 degrees: another joint order or other units */
+#define SPEED_USABLE 0.005    /* share of frames over the motors' speed; LAFAN1-G1 0, G1-Moves up to 0.01 */
+#define SPEED_BAD 0.10
+#define SKATE_USABLE 0.25  /* median, m/s; LAFAN1-G1 has 0.02 to 0.2 */
+#define SKATE_BAD 0.80     /* a slow walk: the feet do not carry the root at all */
+#define DEEP_USABLE_M 0.05 /* upright LAFAN1-G1 never is deeper than 0.04 */
+#define DEEP_SHARE 0.02    /* of frames deeper than 2 cm */
+#define DEEP_BAD_M 0.25    /* 1st percentile; falls of LAFAN1-G1 reach 0.17: another floor level */
+#define FLOAT_USABLE_S 0.6 /* longer than any jump of a walking or running person */
+#define FLOAT_BAD_SHARE 0.30
+#define FLIGHT_COUNT 3    /* fewer flights than this say nothing */
+#define JUMPS_BAD_HZ 10.0 /* noise, or another order of the columns; glitchy capture has up to 6 */
+#define SELF_USABLE 0.05  /* share of frames; the public sets have 1 % on average */
+#define SHORT_S 0.5       /* shorter than that nothing can be trained on */
+
+const char *quality_word(quality_verdict verdict)
+{
+    static const char *const WORD[] = {"good", "usable", "bad"};
+    return WORD[verdict];
+}
+
+static void note(quality *q, quality_verdict level, const char *format, ...) HRC_PRINTF(3, 4);
+
+/* Bad reasons before the others, otherwise in the order they come. */
+static void note(quality *q, quality_verdict level, const char *format, ...)
+{
+    if (q->nreasons == QUALITY_REASONS) return;
+    int at = level == QUALITY_BAD ? 0 : q->nreasons;
+    memmove(q->reasons[at + 1], q->reasons[at], (size_t)(q->nreasons - at) * sizeof q->reasons[0]);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(q->reasons[at], sizeof q->reasons[at], format, list);
+    va_end(list);
+    q->nreasons++;
+    if (level > q->verdict) q->verdict = level;
+}
+
+static quality_verdict level_of(bool bad)
+{
+    return bad ? QUALITY_BAD : QUALITY_USABLE;
+}
+
+static void judge_joints(quality *q)
+{
+    if (q->limit_excess > LIMIT_USABLE_RAD)
+        note(q, level_of(q->limit_excess > LIMIT_BAD_RAD), "%s is %.2f rad beyond its limit",
+             G1_JOINT[q->limit_joint].name, q->limit_excess);
+    if (q->speed_share > SPEED_USABLE)
+        note(q, level_of(q->speed_share > SPEED_BAD),
+             "%.1f %% of the frames are faster than the motors (%s up to %.0f rad/s)", 100 * q->speed_share,
+             G1_JOINT[q->speed_joint].name, q->speed_max);
+    const quality_jumps *jumps[] = {&q->joint_jumps, &q->root_jumps, &q->turn_jumps};
+    static const char *const WHAT[] = {"rad in a joint", "m in the root position",
+                                       "rad in the root orientation"};
+    for (int i = 0; i < COUNT(jumps); i++)
+        if (jumps[i]->count)
+            note(q, level_of(q->seconds > 1 && jumps[i]->count > JUMPS_BAD_HZ * q->seconds),
+                 "%d single-frame jump%s, worst %.3f %s at frame %d", jumps[i]->count,
+                 jumps[i]->count == 1 ? "" : "s", jumps[i]->size, WHAT[i], jumps[i]->frame);
+}
+
+static void judge_floor(quality *q)
+{
+    if (q->low_min < -DEEP_USABLE_M || q->low_share_2cm > DEEP_SHARE)
+        note(q, level_of(q->low_p1 < -DEEP_BAD_M),
+             "%s is %.1f cm under the floor at frame %d; %.1f %% of the frames are deeper than 2 cm",
+             capsule_info(q->low_capsule)->name, -100 * q->low_min, q->low_frame, 100 * q->low_share_2cm);
+    if (q->floating_s >= FLOAT_USABLE_S)
+        note(q, level_of(q->floating_share > FLOAT_BAD_SHARE),
+             "floats over the floor for %.1f s (frames %d to %d)", q->floating_s, q->floating_first,
+             q->floating_last);
+    if (q->flights >= FLIGHT_COUNT &&
+        !(q->flight_accel >= QUALITY_FREE_FALL_LO && q->flight_accel <= QUALITY_FREE_FALL_HI))
+        note(q, QUALITY_USABLE, "%d flights with an acceleration of %.1f m/s2 (median) instead of -9.8",
+             q->flights, q->flight_accel);
+    if (q->skate_median > SKATE_USABLE)
+        note(q, level_of(q->skate_median > SKATE_BAD), "planted feet slide with %.2f m/s (median)",
+             q->skate_median);
+}
+
+void quality_judge(quality *q)
+{
+    q->verdict = QUALITY_GOOD, q->nreasons = 0;
+    if (q->seconds < SHORT_S) note(q, QUALITY_USABLE, "lasts only %.2f s", q->seconds);
+    judge_joints(q);
+    judge_floor(q);
+    const quality_self *self = &q->self_simulated;
+    if (self->share > SELF_USABLE)
+        note(
+            q, QUALITY_USABLE,
+            "inside itself by more than 1 cm in %.1f %% of the frames, worst %s in %s by %.1f cm at frame %d",
+            100 * self->share, capsule_info(self->pair.i)->name, capsule_info(self->pair.j)->name,
+            100 * self->depth, self->frame);
+}
+
+/* Single frames that stick out: glitches of the capture, seams of a block-wise optimisation. A frame is
+ * measured by its distance from the mean of its two neighbours: half the second difference, so h for a spike
+ * of height h and h/2 on both sides of a step of h. It is a jump when that is more than JUMP_FACTOR
+ * times the median of the frames around it, and more than the acceleration a body can have. */
+
+#define JUMP_FACTOR 6.0
+#define JUMP_WINDOW 7        /* frames on each side for the median */
+#define JUMP_JOINT 500.0     /* rad/s^2: a foot that strikes reaches 400 */
+#define JUMP_JOINT_LEAST 0.1 /* rad: a tracker hardly follows a smaller one, whatever the frame rate */
+#define JUMP_ROOT 40.0       /* m/s^2: landing from a jump reaches 25 */
+#define JUMP_ROOT_LEAST 0.01 /* m: likewise */
+
+/* off (n): how far each frame is off its neighbours; a run of neighbouring jumps counts once. */
+static void find_jumps(quality_jumps *found, int joint, const double *off, int n, double least)
+{
+    int last = -3;
+    for (int i = 1; i + 1 < n; i++) {
+        double window[2 * JUMP_WINDOW + 1];
+        int count = 0;
+        if (off[i] <= least) continue;
+        for (int k = i - JUMP_WINDOW; k <= i + JUMP_WINDOW; k++)
+            if (k >= 1 && k + 1 < n) window[count++] = off[k];
+        if (off[i] <= JUMP_FACTOR * median(window, count)) continue;
+        if (i - last > 2) found->count++;
+        last = i;
+        if (off[i] > found->size) found->size = off[i], found->frame = i, found->joint = joint;
+    }
+}
+
+static double position_off(const clip *c, int i)
+{
+    const float *a = clip_frame(c, i - 1), *b = clip_frame(c, i), *d = clip_frame(c, i + 1);
+    double off[3];
+    for (int k = 0; k < 3; k++) off[k] = (double)b[k] - 0.5 * ((double)a[k] + (double)d[k]);
+    return vec_norm(off);
+}
+
+/* The angle between an orientation and the one half-way between its neighbours. */
+static double turn_off(const clip *c, int i)
+{
+    double quat[3][4], half[4];
+    for (int k = 0; k < 3; k++)
+        for (int m = 0; m < 4; m++) quat[k][m] = (double)clip_frame(c, i - 1 + k)[3 + m];
+    quat_slerp(half, quat[0], quat[2], 0.5);
+    return quat_angle(half, quat[1]);
+}
+
+void quality_jumps_measure(quality *q, const clip *c, double *off)
+{
+    double step = 0.5 / (c->fps * c->fps); /* acceleration to distance from the neighbours' mean */
+    q->joint_jumps = q->root_jumps = q->turn_jumps = (quality_jumps){.frame = -1, .joint = -1};
+    for (int j = 0; j < HRC_JOINTS; j++) {
+        for (int i = 1; i + 1 < c->n; i++) {
+            double a = (double)clip_frame(c, i - 1)[7 + j], d = (double)clip_frame(c, i + 1)[7 + j];
+            off[i] = fabs((double)clip_frame(c, i)[7 + j] - 0.5 * (a + d));
+        }
+        find_jumps(&q->joint_jumps, j, off, c->n, fmax(JUMP_JOINT_LEAST, JUMP_JOINT * step));
+    }
+    for (int i = 1; i + 1 < c->n; i++) off[i] = position_off(c, i);
+    find_jumps(&q->root_jumps, -1, off, c->n, fmax(JUMP_ROOT_LEAST, JUMP_ROOT * step));
+    for (int i = 1; i + 1 < c->n; i++) off[i] = turn_off(c, i);
+    find_jumps(&q->turn_jumps, -1, off, c->n, fmax(JUMP_JOINT_LEAST, JUMP_JOINT * step));
 }

@@ -1,5 +1,5 @@
 /* How good a clip is as a reference for the robot: figures that need only its kinematics, and a verdict in
- * words. What is normal for retargeted motion capture stands beside the thresholds in verdict.c.
+ * words. What is normal for retargeted motion capture stands beside the thresholds in quality.c.
  *
  * Floor: the plane z = 0. "Lowest point" is over all collision capsules (robot/capsules.h).
  *

@@ -31,4 +31,14 @@ typedef struct {
 hrc_status split_make_suites(split_suites *out, const corpus *c, hrc_error *err);
 void split_suites_free(split_suites *s);
 
+/* How many sequences of which category the held-out suite has. */
+typedef struct {
+    const char *category;
+    int sequences;
+} split_quota;
+
+#define SPLIT_CATEGORIES 6
+
+extern const split_quota SPLIT_QUOTA[SPLIT_CATEGORIES];
+
 #endif

@@ -1,5 +1,5 @@
-/* How a robot on the ground lies, whatever its heading and place: to find the recorded moment that is most
- * like it, and to bring that moment to where the robot is. */
+/* What on the ground and standing mean, and how a robot on the ground lies, whatever its heading and place:
+ * to find the recorded moment that is most like it, and to bring that moment to where the robot is. */
 #ifndef HRC_ROBOT_POSTURE_H
 #define HRC_ROBOT_POSTURE_H
 
@@ -7,9 +7,19 @@
 
 #include "robot/g1.h"
 
-#define POSTURE_DOWN_M 0.40f  /* a pelvis under this is on the ground, or nearly */
-#define POSTURE_STAND_M 0.62f /* over this it stands */
-#define POSTURE_HURRY 0.15f   /* distance that a second less on the ground is worth */
+/* On the ground, on its feet, standing, following: all thresholds of these. Heights are the pelvis', in m;
+ * the G1 stands at 0.74. */
+#define POSTURE_LIES_M 0.35f /* under this it lies or sits, whatever touches the floor */
+#define POSTURE_DOWN_M 0.40f /* under this it is on the ground, or nearly */
+#define POSTURE_DOWN_TOUCH_M                                                                                 \
+    0.45                      /* ... also under this, where it is tilted or more than feet and hands touch */
+#define POSTURE_FEET_M 0.5    /* over this and upright it is on its feet; under it sits, kneels or lies */
+#define POSTURE_STAND_M 0.62f /* over this and upright it stands */
+#define POSTURE_UPRIGHT 0.5   /* vertical part of the pelvis' up axis: tilted by less than 60 degrees */
+#define FOLLOWS_HEIGHT_M 0.3  /* a pelvis no further than this from the reference's height ... */
+#define FOLLOWS_TILT_RAD 1.2  /* ... and tilt has not lost it: the paper's completion */
+
+#define POSTURE_HURRY 0.15f /* distance that a second less on the ground is worth */
 
 typedef struct {
     float up[3];  /* the world's up in the frame of the pelvis */

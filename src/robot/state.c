@@ -1,5 +1,6 @@
 #include "robot/state.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/rot.h"
@@ -14,6 +15,27 @@ void g1_state_read(g1_state *out, const double *qpos, const double *qvel)
     memcpy(out->qd, qvel + 6, sizeof out->qd);
     quat_rotate_inv(out->lin_vel, out->quat, qvel);
     quat_rotate_inv(out->gravity, out->quat, DOWN);
+}
+
+static double tilt_between(const double gravity[3], const double ref_quat[4])
+{
+    static const double DOWN[3] = {0, 0, -1};
+    double wanted[3], cross[3];
+    quat_rotate_inv(wanted, ref_quat, DOWN);
+    vec_cross(cross, gravity, wanted);
+    return atan2(vec_norm(cross), vec_dot(gravity, wanted));
+}
+
+tracking_error tracking_error_of(const g1_state *robot, const float ref_qpos[HRC_NQ])
+{
+    double quat[4], squares = 0;
+    for (int k = 0; k < 4; k++) quat[k] = (double)ref_qpos[3 + k];
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        double d = robot->q[i] - (double)ref_qpos[7 + i];
+        squares += d * d;
+    }
+    return (tracking_error){sqrt(squares), fabs(robot->pos[2] - (double)ref_qpos[2]),
+                            tilt_between(robot->gravity, quat)};
 }
 
 void g1_pose_between(float out[HRC_NQ], const float a[HRC_NQ], const float b[HRC_NQ], double t)

@@ -16,6 +16,15 @@ typedef struct {
 /* qpos (HRC_NQ), qvel (HRC_NV) in MuJoCo's frames: linear velocity world, angular velocity root. */
 void g1_state_read(g1_state *out, const double *qpos, const double *qvel);
 
+/* How far the robot is from a pose of its reference, in the measures of the paper's tables. */
+typedef struct {
+    double joint;  /* L2 norm over the 29 joints, rad */
+    double height; /* of the root, absolute, m */
+    double tilt;   /* angle between the two directions of gravity: orientation without heading, rad */
+} tracking_error;
+
+tracking_error tracking_error_of(const g1_state *robot, const float ref_qpos[HRC_NQ]);
+
 /* The pose a part t (0..1) of the way from a to b: lerp, and slerp for the orientation. */
 void g1_pose_between(float out[HRC_NQ], const float a[HRC_NQ], const float b[HRC_NQ], double t);
 

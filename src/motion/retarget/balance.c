@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "motion/retarget/penta.h"
+#include "motion/retarget/bandsolve.h"
 #include "motion/support.h"
 
 #define MARGIN_M 0.02 /* inside of the hull */

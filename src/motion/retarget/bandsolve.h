@@ -32,4 +32,11 @@ void band_solve(const band_block *blocks, double (*x)[BAND_N], int n);
 bool band_cholesky(band_matrix a);
 void band_substitute(const band_matrix u, double x[BAND_N]);
 
+/* Least squares along a path of one number per frame, of rows that couple a frame with its two neighbours. */
+/* a (n, 3): the diagonal of the normal equations and the two above it; b (n): their right side. Adds
+ * weight (row . x[i-1 .. i+1] - value)^2 for 1 <= i <= n-2. */
+void penta_add(double (*a)[3], double *b, int i, const double row[3], double value, double weight);
+
+void penta_solve(double (*a)[3], double *b, int n); /* b becomes the solution; a is used up */
+
 #endif

@@ -6,6 +6,7 @@
 #define HRC_MOTION_RETARGET_CONTACTS_H
 
 #include "motion/retarget/human.h"
+#include "robot/capsules.h"
 
 enum { END_LEFT_HEEL, END_LEFT_TOE, END_RIGHT_HEEL, END_RIGHT_TOE, FOOT_ENDS };
 
@@ -31,5 +32,28 @@ hrc_status contacts_find(contacts *c, const human *h, arena *memory, hrc_error *
 /* Turn the orientation of both feet, by a constant each, so that on average they are level while heel and
  * toe stand: the rest pose of a file says little about its soles. Returns how many frames that rests on. */
 int contacts_level_feet(human *h, const contacts *c);
+
+/* Which parts of a person the floor carries beside the soles, and with which capsules the robot has to touch
+ * it there. A person who lies, kneels or leans on a hand is carried by those parts; bringing only the
+ * robot's lowest point to the floor would put all of its weight on a hand that reaches further than the
+ * person's. */
+
+enum {
+    TOUCH_PARTS = 11,
+    TOUCH_FEET = TOUCH_PARTS - 1
+}; /* hips, shoulders, knees, elbows, hands; both feet */
+
+typedef struct {
+    int n;
+    double (*share)[TOUCH_PARTS]; /* (n) 1: the part is on the floor, 0: clearly above it */
+} touches;
+
+hrc_status touches_find(touches *t, const human *h, const contacts *c, arena *memory, hrc_error *err);
+
+capsule_low touch_lowest(const capsule *c, int part); /* of the robot's capsules of that part */
+
+/* How far the robot must rise for the parts that touch to be on the floor: their mean, in which the trunk
+ * counts more than legs and legs more than arms, for arms bend to where the floor is. */
+double touch_rise(const capsule *c, const double share[TOUCH_PARTS]);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "motion/retarget/penta.h"
+#include "motion/retarget/bandsolve.h"
 #include "motion/stats.h"
 #include "robot/capsules.h"
 

@@ -7,7 +7,6 @@
 
 #include "motion/retarget/contacts.h"
 #include "motion/retarget/targets.h"
-#include "motion/retarget/touch.h"
 
 typedef struct {
     int first, last;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/rot.h"
-#include "motion/retarget/guess.h"
 #include "motion/retarget/pose_terms.h"
+#include "motion/retarget/targets.h"
 
 /* follow_targets */
 #define STAGE1_STEPS 2

@@ -1,4 +1,4 @@
-#include "base/digest.h"
+#include "base/hash.h"
 
 #define P1 0x9E3779B185EBCA87u
 #define P2 0xC2B2AE3D27D4EB4Fu
