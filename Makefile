@@ -28,7 +28,7 @@ MOTION_DIRS = motion motion/import motion/retarget
 APP_DIRS    = $(MOTION_DIRS) sim eval learn play deploy cli
 # The motion readers that need no other library are part of libheracles.
 LIB_MOTION  = $(patsubst %,src/motion/%.c,clip stats \
-              $(addprefix import/,clipfile csv csv_named csv_table layout npy plain quat_order rate))
+              $(addprefix import/,clipfile csv csv_table layout npy plain quat_order rate))
 sources     = $(filter-out $(OTHER_COMM),$(foreach d,$(1),$(wildcard src/$(d)/*.c)))
 embedded    = $(foreach d,$(1),$(wildcard src/$(d)/*.S))
 # make MPI=1 BUILD=build-mpi: training in several processes (src/learn/comm.h).
