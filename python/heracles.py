@@ -94,7 +94,7 @@ class Report(_c.Structure):
 
 # ---- The library ----
 
-_VERSION = b"0.1.0"
+_VERSION = b"0.2.0"
 
 
 def _find():

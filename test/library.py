@@ -10,7 +10,7 @@ tracker_file, planner_file, motion_file, *sizes = sys.argv[1:]
 structs = [h._Error, h._Joint, h._State, h.Frame, h._Motion, h.Source, h.Keyframes, h.Target, h._Options, h.Report]
 assert [ctypes.sizeof(s) for s in structs] == [int(n) for n in sizes], [ctypes.sizeof(s) for s in structs]
 
-assert h.version() == "0.1.0" and len(h.joint_names()) == 29 and h.joint_names()[3] == "left_knee_joint"
+assert h.version() == "0.2.0" and len(h.joint_names()) == 29 and h.joint_names()[3] == "left_knee_joint"
 tracker, planner = h.Model(tracker_file), h.Model(planner_file)
 assert (tracker.kind, planner.kind) == ("tracker", "planner") and tracker.trained
 motion = h.Motion.load(motion_file)
