@@ -101,7 +101,7 @@ static hrc_status find_places(places *p, onnx_dialect dialect, const char *out, 
 {
     const char *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out;
     const int folder = (int)(name - out), stem = (int)strlen(name) - 5;
-    if (folder + 2 * stem > 3900) return fail(err, HRC_EFILE, "%.80s...: too long a name", out);
+    if (folder + 2 * stem > 3900 || stem > 180) return fail(err, HRC_EFILE, "%.80s...: too long a name", out);
     const char *const names[FILES] = {[YAML] = "deploy.yaml"};
     snprintf(p->folder, sizeof p->folder, "%.*s%.*s.unproven", folder, out, stem, name);
     p->n = dialect == ONNX_UNITREE ? FILES : 1;
@@ -111,7 +111,7 @@ static hrc_status find_places(places *p, onnx_dialect dialect, const char *out, 
             snprintf(file, sizeof file, "%s", names[i]);
         else
             snprintf(file, sizeof file, "%.*s%s", stem, name, i == NPZ ? ".npz" : ".onnx");
-        snprintf(p->trial[i], sizeof p->trial[i], "%.4000s/%.190s", p->folder, file);
+        snprintf(p->trial[i], sizeof p->trial[i], "%.*s%.*s.unproven/%.190s", folder, out, stem, name, file);
         snprintf(p->final[i], sizeof p->final[i], "%.*s%.190s", folder, out, file);
     }
     if (mkdir(p->folder, 0777) == 0) return HRC_OK;
