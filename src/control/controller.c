@@ -332,6 +332,12 @@ static hrc_status ready(const hrc_controller *c, const hrc_state *now, hrc_error
     return bounds_reading(now, err);
 }
 
+static void show(hrc_controller *c)
+{
+    const int lead = hrc_tracker_lead(c->track);
+    for (int i = 0; i < HRC_WINDOW; i++) shown_frame(c, lead + i, &c->report.window[i]);
+}
+
 static hrc_status control(hrc_controller *c, const hrc_state *now, hrc_target *out, hrc_error *err)
 {
     float qpos[HRC_NQ];
@@ -339,8 +345,11 @@ static hrc_status control(hrc_controller *c, const hrc_state *now, hrc_target *o
     settle_reference(c, qpos);
     TRY(think(c, now, err));
     if (c->age > OLDEST_PLAN) c->have_plan = false;
-    const int lead = hrc_tracker_lead(c->track);
-    for (int i = 0; i < HRC_WINDOW; i++) shown_frame(c, lead + i, &c->report.window[i]);
+    show(c);
+    if (c->have_plan && bounds_window(c->report.window, HRC_WINDOW, NULL) < 0) {
+        c->have_plan = false; /* across a leap of the reference a plan may be faster than a tracker may see */
+        show(c);
+    }
     TRY(hrc_step(c->track, now, c->report.window, out, err));
     describe(c, qpos);
     follow_advance(&c->reference);

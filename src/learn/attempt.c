@@ -155,7 +155,7 @@ hrc_status attempt_run(attempt *a, const practice *p, const situation *s, uint64
             }
         }
         made[step] = a->made.n;
-        if (loop_step(c, p->physics, &w, worker, &target, NULL) < 0) break; /* a reference that leaps too far */
+        TRY(loop_step(c, p->physics, &w, worker, &target, err));
         TRY(note(a, c, &lead, s->kind, p->horizon, err));
         if (a->by != BY_BASE) remember(&asked, c, p->horizon);
         calm = situation_in_bounds(&w, hrc_controller_report(c)) && !lead.leads ? calm + 1 : 0;
