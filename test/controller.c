@@ -465,9 +465,41 @@ static void test_example(void)
            says("is a planner, expected a tracker"));
 }
 
+/* A held reference turns by 3 rad and back every 40 ms while the plan stays: what the two make together
+ * is too fast for the tracker's bounds, so that the reference is shown and the robot is not damped. */
+static void test_leaps(void)
+{
+    static float qpos[N * HRC_NQ], still[N * HRC_NV];
+    static const float TURNED[4] = {0.0707372f, 0, 0, 0.9974950f}; /* 3 rad about z */
+    scene s;
+    hrc_error err;
+    hrc_target target;
+    hrc_plan_request request;
+    hrc_keyframes plan;
+    hrc_options o = hrc_defaults();
+    o.apart = 1, o.leash_rad = 0;
+    scene_open(&s, true, &o);
+    const hrc_state state = at_frame(&s, 0);
+    for (int i = 0; i < N; i++) {
+        memcpy(qpos + i * HRC_NQ, clip_frame(&s.motion, 0), HRC_NQ * sizeof *qpos);
+        memcpy(qpos + i * HRC_NQ + 3, i / 2 % 2 ? TURNED : (const float[4]){1, 0, 0, 0}, sizeof TURNED);
+    }
+    for (int k = 0; k < PLAN_K; k++) memcpy(plan.qpos[k], qpos, sizeof plan.qpos[k]);
+    const hrc_motion leaps = {N, qpos, still};
+    const hrc_report *r = hrc_controller_report(s.c);
+    ENSURE_OK(hrc_follow(s.c, &leaps, 0, 0, &err));
+    ENSURE_OK(hrc_control(s.c, &state, &target, &err));
+    ENSURE(hrc_plan_wanted(s.c, &request));
+    hrc_plan_give(s.c, request.step, &plan);
+    ENSURE(r->verdict == HRC_FINE);
+    ENSURE_OK(hrc_control(s.c, &state, &target, &err));
+    ENSURE(!r->planned && !memcmp(r->window[0].qpos, qpos + 2 * HRC_NQ, sizeof r->window[0].qpos));
+    scene_close(&s);
+}
+
 TEST_TABLE({"controller.passes_through", test_passes_through}, {"controller.placing", test_placing},
            {"controller.anchored", test_anchored}, {"controller.plans", test_plans},
            {"controller.apart", test_apart}, {"controller.beyond_the_plan", test_beyond_the_plan},
            {"controller.waits", test_waits}, {"controller.leash", test_leash},
-           {"controller.refusals", test_refusals}, {"controller.no_allocation", test_no_allocation},
-           {"controller.example", test_example})
+           {"controller.leaps", test_leaps}, {"controller.refusals", test_refusals},
+           {"controller.no_allocation", test_no_allocation}, {"controller.example", test_example})
