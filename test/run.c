@@ -112,7 +112,7 @@ static double now_s(void)
 /* A test that does not end fails the run at once, with its name on the line, instead of holding it up for ever. */
 static void on_alarm(int signal)
 {
-    static const char words[] = "FAILED: no end within 900 s; the run stops here\n";
+    static const char words[] = "FAILED: no end within LONGEST_S (test/run.c); the run stops here\n";
     (void)signal;
     ssize_t written = write(STDOUT_FILENO, words, sizeof words - 1);
     _exit(written < 0 ? 2 : 1);
