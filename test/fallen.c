@@ -1,11 +1,12 @@
 /* Robots that fell: which recorded moment is like them, and episodes that begin where they lie. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rot.h"
 #include "motion/corpus.h"
 #include "robot/posture.h"
-#include "sim/env.h"
+#include "sim/env_fallen.h"
 #include "test.h"
 
 enum { WORLDS = 8, STEPS = 150 };
@@ -58,42 +59,71 @@ static void draw_walk(const void *ctx, rng *r, int *which, int *frame)
     *frame = (int)(rng_double(r) * 200);
 }
 
+/* A walk and a get-up, which robots follow without a policy: the motors aim at the reference, and they fall.
+ */
+typedef struct {
+    config cfg;
+    clip clips[2];
+    references refs;
+    pool *threads;
+    env *e;
+    float proprio[WORLDS * OBS_PROPRIO], window[WORLDS * OBS_WINDOW], actions[WORLDS * HRC_JOINTS];
+    uint8_t end[WORLDS];
+} bed;
+
+static bed *bed_make(config cfg, int threads)
+{
+    static const char *const NAMES[2] = {"91_01", "140_02"};
+    bed *b = calloc(1, sizeof *b);
+    hrc_error err;
+    corpus c;
+    ENSURE(b);
+    b->cfg = cfg;
+    strcpy(b->cfg.tracker_basis, "reference");
+    ENSURE_OK(corpus_open(&c, "motions/cmu.safetensors", &err));
+    for (int i = 0; i < 2; i++) ENSURE_OK(corpus_clip(&c, corpus_find(&c, NAMES[i]), &b->clips[i], &err));
+    corpus_close(&c);
+    ENSURE_OK(pool_create(&b->threads, threads, &err));
+    ENSURE_OK(references_build(&b->refs, b->clips, 2, true, b->threads, &err));
+    ENSURE_OK(
+        env_create(&b->e, &b->cfg, &b->refs, WORLDS, 1, &(env_starts){.draw = draw_walk}, b->threads, &err));
+    env_reset(b->e, &(env_arrays){.proprio = b->proprio, .window = b->window});
+    return b;
+}
+
+static void bed_step(bed *b)
+{
+    env_step(b->e, b->actions, &(env_arrays){.proprio = b->proprio, .window = b->window, .end = b->end});
+}
+
+static void bed_free(bed *b)
+{
+    env_free(b->e);
+    references_free(&b->refs);
+    pool_free(b->threads);
+    for (int i = 0; i < 2; i++) clip_free(&b->clips[i]);
+    free(b);
+}
+
 typedef struct {
     int begun, like; /* episodes of the get-up, and those that began on the ground, tilted as it is */
 } fallen_count;
 
-/* Runs without a policy: the motors aim at the reference, and everybody falls. */
 static fallen_count fall(double share, int threads)
 {
-    static float proprio[WORLDS * OBS_PROPRIO], window[WORLDS * OBS_WINDOW], actions[WORLDS * HRC_JOINTS];
-    static uint8_t end[WORLDS];
-    const char *const NAMES[2] = {"91_01", "140_02"};
-    hrc_error err;
-    corpus c;
-    clip clips[2];
-    references refs;
-    pool *pool_threads;
-    env *e;
     fallen_count count = {0};
     config cfg = config_default();
     cfg.env_fallen_share = share;
-    strcpy(cfg.tracker_basis, "reference");
-    ENSURE_OK(corpus_open(&c, "motions/cmu.safetensors", &err));
-    for (int i = 0; i < 2; i++) ENSURE_OK(corpus_clip(&c, corpus_find(&c, NAMES[i]), &clips[i], &err));
-    ENSURE_OK(pool_create(&pool_threads, threads, &err));
-    ENSURE_OK(references_build(&refs, clips, 2, true, pool_threads, &err));
-    ENSURE_OK(env_create(&e, &cfg, &refs, WORLDS, 1, &(env_starts){.draw = draw_walk}, pool_threads, &err));
-    env_arrays out = {.proprio = proprio, .window = window, .end = end};
-    env_reset(e, &out);
+    bed *b = bed_make(cfg, threads);
     for (int step = 0; step < STEPS; step++) {
         bool fresh[WORLDS];
-        for (int i = 0; i < WORLDS; i++) fresh[i] = end[i] != END_NONE;
-        env_step(e, actions, &out);
+        for (int i = 0; i < WORLDS; i++) fresh[i] = b->end[i] != END_NONE;
+        bed_step(b);
         for (int i = 0; i < WORLDS; i++) {
-            const env_after *after = env_last(e, i);
+            const env_after *after = env_last(b->e, i);
             if (!fresh[i] || after->clip != 1) continue;
-            const ref_frame *f =
-                &(after->mirrored ? refs.clips[1].mirrored : refs.clips[1].frames)[(int)after->at + 1];
+            const ref_clip *up = &b->refs.clips[1];
+            const ref_frame *f = &(after->mirrored ? up->mirrored : up->frames)[(int)after->at + 1];
             float qpos[HRC_NQ], tilt = 0;
             for (int k = 0; k < HRC_NQ; k++) qpos[k] = (float)after->qpos[k];
             posture robot = posture_of(qpos), reference = posture_of(f->qpos);
@@ -103,11 +133,7 @@ static fallen_count fall(double share, int threads)
                           hypotf(qpos[0] - f->qpos[0], qpos[1] - f->qpos[1]) < 0.2f;
         }
     }
-    env_free(e);
-    references_free(&refs);
-    pool_free(pool_threads);
-    for (int i = 0; i < 2; i++) clip_free(&clips[i]);
-    corpus_close(&c);
+    bed_free(b);
     return count;
 }
 
@@ -120,5 +146,66 @@ static void test_starts(void)
     ENSURE(again.begun == always.begun && again.like == always.like); /* whatever the threads */
 }
 
+/* Guided episodes: what is followed is the get-up, what is shown the walk, which stays or moves on, and heads
+ * where the robot does or up to 0.7 rad elsewhere. */
+static void test_guided(void)
+{
+    config cfg = config_default();
+    cfg.env_fallen_share = cfg.env_guided_share = 1;
+    strcpy(cfg.env_perturb, "off");
+    bed *b = bed_make(cfg, 1);
+    int guided = 0, stays = 0, moves = 0;
+    for (int step = 0; step < STEPS; step++) {
+        float before[WORLDS][OBS_M];
+        for (int i = 0; i < WORLDS; i++)
+            memcpy(before[i], b->window + (size_t)i * OBS_WINDOW, sizeof before[i]);
+        bed_step(b);
+        for (int i = 0; i < WORLDS; i++) {
+            const env_after *after = env_last(b->e, i);
+            float qpos[HRC_NQ], qvel[HRC_NV];
+            ENSURE(after->at >= 0 && after->at < b->refs.clips[after->clip].n);
+            ENSURE((after->clip == 1) == (after->shown_clip == 0));
+            if (after->shown_clip < 0) continue;
+            guided++, stays += after->shown_pace == 0, moves += after->shown_pace > 0;
+            ref_pose_between(qpos, qvel, &b->refs.clips[0], after->shown_mirrored,
+                             after->shown_at + after->shown_pace, after->shown_pace);
+            for (int k = 0; k < HRC_JOINTS; k++)
+                ENSURE_NEAR((double)before[i][OBS_REF_Q + k], (double)qpos[7 + k], 1e-5);
+        }
+    }
+    ENSURE(guided > STEPS && stays > 0 && moves > 0);
+    bed_free(b);
+}
+
+/* Where the get-up stands, what was shown is followed, at the robot's own place and heading. */
+static void test_guided_ends(void)
+{
+    config cfg = config_default();
+    hrc_error err;
+    sim *s;
+    bed *b = bed_make(cfg, 1);
+    const env_options o = env_options_of(&cfg, 0.02);
+    env_one w = {.dice = rng_make(1, 1), .clip = 1, .guided = true, .shown = {0, 40, 0, false}};
+    ENSURE_OK(sim_create(&s, &cfg, b->threads, &err));
+    const float *stance = b->refs.clips[1].frames[b->refs.clips[1].n - 1].qpos;
+    double qvel[HRC_NV] = {0.3}, qpos[HRC_NQ];
+    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)stance[i];
+    sim_reset(s, &w.sim, qpos, qvel);
+    for (int i = 0; i < HRC_JOINTS; i++) w.action[i] = (float)i;
+    end_guided(&w, s, &b->refs, &o);
+    const float *shown = b->refs.clips[0].frames[40].qpos;
+    float now[4];
+    for (int k = 0; k < 4; k++) now[k] = (float)w.sim.qpos[3 + k];
+    ENSURE(w.clip == 0 && w.at == 40 && w.pace == 0 && !w.guided && w.hard && !w.lost);
+    ENSURE_NEAR((double)heading_between(now, shown + 3), 0, 1e-3);
+    ENSURE_NEAR(w.sim.qpos[0], (double)shown[0], 1e-6);
+    ENSURE_NEAR(w.sim.qpos[2], qpos[2], 1e-12);
+    ENSURE_NEAR(hypot(w.sim.qvel[0], w.sim.qvel[1]), 0.3, 1e-6);
+    for (int i = 0; i < HRC_JOINTS; i++) ENSURE(w.action[i] == (float)i && w.sim.qpos[7 + i] == qpos[7 + i]);
+    sim_free(s);
+    bed_free(b);
+}
+
 TEST_TABLE({"fallen.heading", test_heading}, {"fallen.distance", test_distance},
-           {"fallen.starts", test_starts})
+           {"fallen.starts", test_starts}, {"fallen.guided", test_guided},
+           {"fallen.guided_ends", test_guided_ends})

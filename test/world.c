@@ -263,7 +263,7 @@ typedef struct {
 } dreaming;
 
 static float clip_qpos[FRAMES][HRC_NQ], clip_qvel[FRAMES][HRC_NV];
-static obs_frame clip_frames[FRAMES];
+static obs_frame clip_frames[FRAMES], other_frames[FRAMES]; /* the second: shown instead of the first */
 
 static void make_clip(void)
 {
@@ -274,6 +274,7 @@ static void make_clip(void)
         for (int i = 0; i < HRC_NV; i++) clip_qvel[f][i] = (float)qvel[i];
         clip_frames[f] = (obs_frame){clip_qpos[f], clip_qvel[f]};
     }
+    for (int f = 0; f < FRAMES; f++) other_frames[f] = clip_frames[(f + 7) % FRAMES];
 }
 
 static double dreaming_value(void *ctx)
@@ -319,9 +320,10 @@ static void dream_create(dreaming *c, pool *threads)
     imagine_start *s = imagine_starts(c->g);
     for (int b = 0; b < SEQUENCES; b++) {
         s[b].frames = clip_frames, s[b].n = FRAMES, s[b].frame = b == 2 ? FRAMES - 3 : 5 * b;
+        s[b].shown = b == 0 ? other_frames : NULL;
         s[b].anchored = c->anchored && b != 1;
         random_state(s[b].s);
-        if (c->anchored) start_near(s[b].s, clip_frames[s[b].frame], b % 3);
+        if (c->anchored) start_near(s[b].s, (s[b].shown ? s[b].shown : s[b].frames)[s[b].frame], b % 3);
         for (int k = 0; k < OBS_HISTORY; k++)
             for (int i = 0; i < OBS_P; i++) s[b].history[k][i] = noise(0.5);
     }

@@ -171,6 +171,11 @@ static obs_frame frame_at(const imagine_start *s, int frame)
     return s->frames[frame < s->n ? frame : s->n - 1];
 }
 
+static obs_frame shown_at(const imagine_start *s, int frame)
+{
+    return s->shown ? s->shown[frame < s->n ? frame : s->n - 1] : frame_at(s, frame);
+}
+
 static imagine_offset *anchor_at(const imagine *g, int t, int b)
 {
     return g->anchors + row_at(g, t / PLAN_EVERY, b);
@@ -180,7 +185,7 @@ static imagine_offset *anchor_at(const imagine *g, int t, int b)
 static obs_frame window_frame(const imagine *g, int t, int b, int i)
 {
     const imagine_start *s = &g->starts[b];
-    return frame_at(s, s->frame + t + g->o.lead + i);
+    return shown_at(s, s->frame + t + g->o.lead + i);
 }
 
 static real left_at(const imagine *g, int t, int i)
@@ -222,7 +227,7 @@ static void observe(imagine *g, int t, piece c)
         const imagine_start *start = &g->starts[b];
         real raw[OBS_P], *w = g->window + row * OBS_WINDOW, *in = g->inputs + row * (d + OBS_PROPRIO) + d;
         if (start->anchored && t % PLAN_EVERY == 0)
-            imagine_offset_set(anchor_at(g, t, b), g->s + row * WS, frame_at(start, start->frame + t));
+            imagine_offset_set(anchor_at(g, t, b), g->s + row * WS, shown_at(start, start->frame + t));
         for (int i = 0; i < OBS_FRAMES; i++, w += OBS_M) {
             const obs_frame f = window_frame(g, t, b, i);
             if (start->anchored)
@@ -416,7 +421,7 @@ static void anchored_back(imagine *g, int t, int b, real *dm)
     }
     for (int i = 0; i < HRC_JOINTS; i++) da->q[i] += left * g->dtarget[row * HRC_JOINTS + (size_t)i];
     if (t % PLAN_EVERY) return;
-    imagine_offset_back(g->ds + row * WS, da, g->s + row * WS, frame_at(start, start->frame + t));
+    imagine_offset_back(g->ds + row * WS, da, g->s + row * WS, shown_at(start, start->frame + t));
     *da = (imagine_offset){0};
 }
 

@@ -28,6 +28,7 @@ typedef struct {
 /* Where a rollout starts. */
 typedef struct {
     const obs_frame *frames; /* (n): the reference to the clip's end, or as far as the last window reaches */
+    const obs_frame *shown;  /* (n): what the policy sees instead; NULL: the same */
     int n, frame;            /* frame: the robot's time */
     bool anchored;           /* the policy sees them by way of plan/offset.h, planned anew at the start and
                                 every PLAN_EVERY periods */

@@ -17,6 +17,14 @@ void replay_free(replay *r)
     arena_free(&r->memory);
 }
 
+static bool shown_fine(const replay_step *s, const references *refs)
+{
+    if (s->shown_clip == -1) return true;
+    return s->shown_clip >= 0 && s->shown_clip < refs->n && s->shown_at >= 0 && s->shown_at < 1e9f &&
+           isfinite(s->shown_pace) && isfinite(s->shown_yaw) &&
+           (s->shown_mirrored == 0 || (s->shown_mirrored == 1 && refs->clips[s->shown_clip].mirrored));
+}
+
 static bool step_fine(const replay_step *s, const references *refs)
 {
     const float *const numbers[] = {s->s, s->p, s->target};
@@ -25,8 +33,8 @@ static bool step_fine(const replay_step *s, const references *refs)
         for (int i = 0; i < counts[k]; i++)
             if (!isfinite(numbers[k][i])) return false;
     return s->clip >= 0 && s->clip < refs->n && s->at >= 0 && s->at < (float)refs->clips[s->clip].n &&
-           (s->mirrored == 0 || (s->mirrored == 1 && refs->clips[s->clip].mirrored)) && s->age >= 0 &&
-           s->link >= LINK_BROKEN && s->link <= LINK_FAILED;
+           (s->mirrored == 0 || (s->mirrored == 1 && refs->clips[s->clip].mirrored)) && shown_fine(s, refs) &&
+           s->age >= 0 && s->link >= LINK_BROKEN && s->link <= LINK_FAILED;
 }
 
 static hrc_status check_steps(const void *ctx, const void *data, int64_t bytes, hrc_error *err)

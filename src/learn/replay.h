@@ -19,9 +19,12 @@ typedef struct {
     int32_t clip, mirrored;   /* of the reference */
     float at, pace;           /* its time before the step, in frames, and how many of them it went */
     int32_t anchored;         /* the policy saw it by way of plan/offset.h */
-    int32_t lost;             /* the robot was beyond the bounds (of a hard episode) */
-    int32_t age;              /* steps since the episode began */
-    int32_t link;             /* replay_link */
+    int32_t shown_clip;       /* what the policy saw instead of it, -1: nothing; its side, time, pace, turn */
+    int32_t shown_mirrored;
+    float shown_at, shown_pace, shown_yaw;
+    int32_t lost; /* the robot was beyond the bounds (of a hard episode) */
+    int32_t age;  /* steps since the episode began */
+    int32_t link; /* replay_link */
 } replay_step;
 
 /* What came after a step: a push or the end of the clip, the next step just where this one ended, or that the

@@ -88,7 +88,11 @@ static void keep_after(collector *c, int i, double noise)
     k->clip = after->clip, k->mirrored = after->mirrored;
     k->at = (float)after->at, k->pace = (float)after->pace;
     k->anchored = after->anchored, k->lost = after->lost;
-    const bool whole = c->end[i] == END_NONE && memcmp(after->qvel, now->qvel, sizeof after->qvel) == 0;
+    k->shown_clip = after->shown_clip, k->shown_mirrored = after->shown_mirrored;
+    k->shown_at = (float)after->shown_at, k->shown_pace = (float)after->shown_pace;
+    k->shown_yaw = (float)after->shown_yaw;
+    const bool whole = c->end[i] == END_NONE && memcmp(after->qvel, now->qvel, sizeof after->qvel) == 0 &&
+                       memcmp(after->qpos, now->qpos, sizeof after->qpos) == 0;
     k->link = whole ? LINK_WHOLE : end_is_failure(c->end[i]) ? LINK_FAILED : LINK_BROKEN;
     if (c->end[i] == END_NONE)
         c->age[i]++;

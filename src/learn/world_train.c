@@ -29,6 +29,11 @@ typedef struct {
 } learner;
 
 typedef struct {
+    float (*qpos)[HRC_NQ], (*qvel)[HRC_NV];
+    obs_frame *frames; /* that point to them */
+} frame_store;
+
+typedef struct {
     arena memory;
     config cfg; /* with this method's environment settings */
     const references *refs;
@@ -37,8 +42,8 @@ typedef struct {
     nn_kept kept;   /* weights of an update's products: first the world model's, then the policy's */
     int kept_world; /* how many are the world model's; 0: none are kept */
     int length;     /* frames of a rollout and its last window */
-    float (*qpos)[HRC_NQ], (*qvel)[HRC_NV]; /* (batch, length) each: the references of imagined rollouts */
-    obs_frame *frames;                      /* (batch, length) of them */
+    frame_store taught, shown; /* (batch, length) each: the references of imagined rollouts, and what is shown
+                                  instead where the policy is not to see them */
     sampling starts;
     collector real_world;
     track_model model; /* params: those being trained */
@@ -82,15 +87,13 @@ static hrc_status learner_create(learner *l, size_t n, bool averaged, arena *mem
     return HRC_OK;
 }
 
-static hrc_status make_frames(world_trainer *t, hrc_error *err)
+static hrc_status make_frames(frame_store *f, size_t n, arena *memory, hrc_error *err)
 {
-    t->length = t->cfg.world_horizon + t->cfg.tracker_lead + OBS_FRAMES;
-    const size_t n = (size_t)t->cfg.world_batch * (size_t)t->length;
-    t->frames = ARENA_NEW(&t->memory, obs_frame, n);
-    t->qpos = (float(*)[HRC_NQ])ARENA_NEW(&t->memory, float, n *HRC_NQ);
-    t->qvel = (float(*)[HRC_NV])ARENA_NEW(&t->memory, float, n *HRC_NV);
-    if (!t->frames || !t->qpos || !t->qvel) return fail(err, HRC_ENOMEM, "training: out of memory");
-    for (size_t i = 0; i < n; i++) t->frames[i] = (obs_frame){t->qpos[i], t->qvel[i]};
+    f->frames = ARENA_NEW(memory, obs_frame, n);
+    f->qpos = (float(*)[HRC_NQ])ARENA_NEW(memory, float, n *HRC_NQ);
+    f->qvel = (float(*)[HRC_NV])ARENA_NEW(memory, float, n *HRC_NV);
+    if (!f->frames || !f->qpos || !f->qvel) return fail(err, HRC_ENOMEM, "training: out of memory");
+    for (size_t i = 0; i < n; i++) f->frames[i] = (obs_frame){f->qpos[i], f->qvel[i]};
     return HRC_OK;
 }
 
@@ -150,7 +153,10 @@ static hrc_status keep_weights(world_trainer *t, hrc_error *err)
 static hrc_status create_parts(world_trainer *t, uint64_t seed, uint64_t own, hrc_error *err)
 {
     env *e;
-    TRY(make_frames(t, err));
+    t->length = t->cfg.world_horizon + t->cfg.tracker_lead + OBS_FRAMES;
+    const size_t frames = (size_t)t->cfg.world_batch * (size_t)t->length;
+    TRY(make_frames(&t->taught, frames, &t->memory, err));
+    TRY(make_frames(&t->shown, frames, &t->memory, err));
     TRY(create_networks(t, seed, err));
     TRY(keep_weights(t, err));
     TRY(sampling_create(&t->starts, &t->cfg, t->refs, err));
@@ -294,6 +300,20 @@ static bool suits(const world_trainer *t, int world, int64_t step, start_kind ki
     return kind != START_FAILING || replay_fails(k, world, step, FAILS_LEAST, FAILS_MOST);
 }
 
+/* The n frames of a start: its reference, and what is shown instead. */
+static void fill_frames(world_trainer *t, size_t first, const replay_step *at, int n)
+{
+    for (size_t i = 0; i < (size_t)n; i++) {
+        ref_pose_between(t->taught.qpos[first + i], t->taught.qvel[first + i], &t->refs->clips[at->clip],
+                         at->mirrored, (double)at->at + (double)i * (double)at->pace, (double)at->pace);
+        if (at->shown_clip < 0) continue;
+        float *qpos = t->shown.qpos[first + i], *qvel = t->shown.qvel[first + i];
+        ref_pose_between(qpos, qvel, &t->refs->clips[at->shown_clip], at->shown_mirrored,
+                         (double)at->shown_at + (double)i * (double)at->shown_pace, (double)at->shown_pace);
+        ref_turn(qpos, qvel, (double)at->shown_yaw);
+    }
+}
+
 static void draw_start(world_trainer *t, int which, imagine_start *out)
 {
     const replay *k = &t->real_world.kept;
@@ -306,13 +326,12 @@ static void draw_start(world_trainer *t, int which, imagine_start *out)
     }
     const replay_step *at = replay_at(k, world, step);
     const size_t first = (size_t)which * (size_t)t->length;
-    out->frames = t->frames + first;
+    out->frames = t->taught.frames + first;
+    out->shown = at->shown_clip < 0 ? NULL : t->shown.frames + first;
     out->n = frames_left(t, at);
     out->frame = 0;
     out->anchored = at->anchored;
-    for (int i = 0; i < out->n; i++)
-        ref_pose_between(t->qpos[first + (size_t)i], t->qvel[first + (size_t)i], &t->refs->clips[at->clip],
-                         at->mirrored, (double)at->at + i * (double)at->pace, (double)at->pace);
+    fill_frames(t, first, at, out->n);
     memcpy(out->s, at->s, sizeof out->s);
     replay_history(k, out->history, world, step);
 }

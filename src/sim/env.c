@@ -137,11 +137,12 @@ static void clean_observation(const env *e, const env_one *w, const robot_view *
 }
 
 /* A new plan is counted from where the robot is now. */
-static void renew_anchor(env_one *w)
+static void renew_anchor(env_one *w, const references *refs)
 {
-    float state[HRC_NQ];
+    float state[HRC_NQ], qpos[HRC_NQ], qvel[HRC_NV];
     for (int i = 0; i < HRC_NQ; i++) state[i] = (float)w->sim.qpos[i];
-    plan_offset_set(&w->anchor, state, w->now.qpos);
+    shown_reference(qpos, qvel, w, refs, 0);
+    plan_offset_set(&w->anchor, state, qpos);
 }
 
 static void write_critic(const env *e, const env_one *w, const robot_view *v, float *out)
@@ -156,7 +157,7 @@ static void write_observation(const env *e, env_one *w, int i, const env_arrays 
     robot_view v;
     float p[OBS_P], window[OBS_WINDOW];
     robot_look(&v, w->sim.qpos, w->sim.qvel);
-    if (w->anchored && w->steps % PLAN_EVERY == 0) renew_anchor(w);
+    if (w->anchored && w->steps % PLAN_EVERY == 0) renew_anchor(w, e->refs);
     clean_observation(e, w, &v, p, window);
     if (out->critic)
         obs_critic(out->critic + (size_t)i * OBS_CRITIC, p, window, &v.state, &v.pose, frame_of(&w->now));
@@ -199,14 +200,12 @@ static bool go_on_from_failure(env *e, env_one *w, int worker)
 {
     const env_options *o = &e->options;
     double u = rng_double(&w->dice);
-    if (u < o->fallen_share) return start_fallen(w, e->physics, e->refs, o, &e->fallen, worker);
-    u -= o->fallen_share;
-    if (u < o->lying_share * o->hardness) {
-        int which, frame;
-        e->starts.draw(e->starts.ctx, &w->dice, &which, &frame);
-        return start_lying(w, e->physics, e->refs, o, which, frame, worker);
+    if (u < o->fallen_share) {
+        if (!start_fallen(w, e->physics, e->refs, o, &e->fallen, worker)) return false;
+        if (rng_double(&w->dice) < o->guided_share) start_guided(w, e->refs, o, &e->starts);
+        return true;
     }
-    u -= o->lying_share * o->hardness;
+    u -= o->fallen_share;
     if (u >= o->restart_share || w->pace == 0) return false;
     begin_before_failure(e, w);
     return true;
@@ -235,6 +234,16 @@ static void remember(env_one *w, const double target[HRC_JOINTS])
     memcpy(t->target, target, sizeof t->target);
 }
 
+/* A robot that has fallen to the ground under a reference that is on its feet: following that no longer says
+ * what to do. */
+static bool has_fallen(const env_one *w)
+{
+    float qpos[HRC_NQ];
+    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (float)w->sim.qpos[i];
+    const posture robot = posture_of(qpos);
+    return (double)w->now.qpos[2] > POSTURE_FEET_M && posture_down(&robot);
+}
+
 /* What the bounds say; of hard episodes also whether the robot is lost. */
 static end_kind bounds(const env *e, env_one *w, const robot_view *v)
 {
@@ -249,7 +258,7 @@ static end_kind bounds(const env *e, env_one *w, const robot_view *v)
     if (!w->hard) return end;
     if (!w->lost) w->piece = (env_episode){w->clip, w->first, (int)w->at, w->steps, w->score / w->steps, end};
     w->lost = true;
-    return rng_double(&w->dice) < e->options.give_up ? end : END_NONE;
+    return has_fallen(w) || rng_double(&w->dice) < e->options.give_up ? end : END_NONE;
 }
 
 static end_kind judge(const env *e, env_one *w, const robot_view *v)
@@ -259,6 +268,14 @@ static end_kind judge(const env *e, env_one *w, const robot_view *v)
     if (end != END_NONE) return end;
     if (w->at >= e->refs->clips[w->clip].n - 1) return END_CLIP;
     return w->steps >= e->options.longest ? END_EPISODE : END_NONE;
+}
+
+/* A motion that is over stays as it ended. */
+static void advance_shown(env_one *w, const references *refs)
+{
+    const int last = refs->clips[w->shown.clip].n - 1;
+    w->shown.at += w->shown.pace;
+    if (w->shown.at >= last) w->shown.at = last, w->shown.pace = 0;
 }
 
 static void act(const env *e, env_one *w, const float *action, int worker)
@@ -272,9 +289,12 @@ static void act(const env *e, env_one *w, const float *action, int worker)
     w->after.clip = w->clip, w->after.mirrored = w->mirrored;
     w->after.at = w->at, w->after.pace = w->pace;
     w->after.anchored = w->anchored, w->after.lost = w->lost;
+    w->after.shown_clip = w->guided ? w->shown.clip : -1, w->after.shown_mirrored = w->shown.mirrored;
+    w->after.shown_at = w->shown.at, w->after.shown_pace = w->shown.pace, w->after.shown_yaw = w->shown_yaw;
     memcpy(w->after.qpos, w->sim.qpos, sizeof w->after.qpos);
     memcpy(w->after.qvel, w->sim.qvel, sizeof w->after.qvel);
     w->at += w->pace;
+    if (w->guided) advance_shown(w, e->refs);
     w->steps++;
     ref_between(&w->now, &e->refs->clips[w->clip], w->mirrored, w->at, w->pace);
 }
@@ -308,7 +328,9 @@ static void step_world(void *ctx, int i, int worker)
         out->terms[(size_t)i * REWARD_TERMS + (size_t)k] = (float)w->terms[k];
     if (end != END_NONE && out->last_critic)
         write_critic(e, w, &v, out->last_critic + (size_t)i * OBS_CRITIC);
-    if (end == END_NONE)
+    if (end == END_NONE && w->guided && w->at >= w->stands_at)
+        end_guided(w, e->physics, e->refs, &e->options);
+    else if (end == END_NONE)
         maybe_push(w, &e->options, e->push_share, e->period);
     else if (end != END_DIVERGED) /* its trail is collected first */
         begin_again(j->e, w, end, worker);

@@ -73,7 +73,10 @@ typedef struct {
     bool mirrored;
     double at, pace; /* the reference's time when the step began, in frames, and how many of them it went */
     bool anchored;   /* it was shown by way of plan/offset.h */
-    bool lost;       /* when the step began the robot of a hard episode was beyond the bounds */
+    int shown_clip; /* what the policy was shown instead of it, -1 if nothing: clip, side, time, pace, turn */
+    bool shown_mirrored;
+    double shown_at, shown_pace, shown_yaw;
+    bool lost; /* when the step began the robot of a hard episode was beyond the bounds */
 } env_after;
 
 const env_after *env_last(const env *e, int world);

@@ -8,7 +8,8 @@
 #define WITHIN 600    /* frames: getting up begins no later than this */
 #define REST_LEAST 20 /* control steps until a robot that fails lies on the ground, and a while there */
 #define REST_MOST 60
-#define SPREAD 0.5 /* distances are drawn up to this much longer: not always the same moment */
+#define SHOWN_TURN 0.7 /* rad: the loop turns references along that head farther away than this */
+#define SPREAD 0.5     /* distances are drawn up to this much longer: not always the same moment */
 
 static bool moment_at(const ref_clip *c, int frame)
 {
@@ -89,14 +90,39 @@ bool start_fallen(env_one *w, sim *s, const references *refs, const env_options 
     return true;
 }
 
-bool start_lying(env_one *w, sim *s, const references *refs, const env_options *o, int which, int frame,
-                 int worker)
+/* A moment of a motion at which it is on its feet; half of those that stand stay as they are. */
+static bool draw_upright(env_place *out, env_one *w, const references *refs, const env_options *o,
+                         const env_starts *starts)
 {
-    if (w->sim.diverged || (rng_u32(&w->dice) >> 31 && !lie_still(w, s, worker))) return false;
-    env_place place = draw_place(w, refs, o, which, frame);
-    if (refs->clips[which].frames[frame].qpos[2] > POSTURE_STAND_M && rng_u32(&w->dice) >> 31) place.pace = 0;
-    begin_episode(w, refs, o, place);
-    w->hard = w->lost = true;
+    for (int tries = 0; tries < 8; tries++) {
+        int which, frame;
+        starts->draw(starts->ctx, &w->dice, &which, &frame);
+        const float height = refs->clips[which].frames[frame].qpos[2];
+        if ((double)height < POSTURE_FEET_M) continue;
+        *out = draw_place(w, refs, o, which, frame);
+        if (height > POSTURE_STAND_M && rng_u32(&w->dice) >> 31) out->pace = 0;
+        return true;
+    }
+    return false;
+}
+
+void start_guided(env_one *w, const references *refs, const env_options *o, const env_starts *starts)
+{
+    float qpos[HRC_NQ], qvel[HRC_NV], robot[4];
+    w->guided = draw_upright(&w->shown, w, refs, o, starts);
+    if (!w->guided) return;
+    w->stands_at = w->at + ref_stands_in(&refs->clips[w->clip], (int)w->at, WITHIN);
+    ref_pose_between(qpos, qvel, &refs->clips[w->shown.clip], w->shown.mirrored, w->shown.at, w->shown.pace);
+    for (int k = 0; k < 4; k++) robot[k] = (float)w->sim.qpos[3 + k];
+    w->shown_yaw = (double)heading_between(qpos + 3, robot) + SHOWN_TURN * (2 * rng_double(&w->dice) - 1);
+}
+
+void end_guided(env_one *w, const sim *s, const references *refs, const env_options *o)
+{
+    float action[HRC_JOINTS];
+    memcpy(action, w->action, sizeof action);
+    begin_episode(w, refs, o, w->shown);
+    w->hard = true;
+    memcpy(w->action, action, sizeof action);
     stay_there(w, s, o);
-    return true;
 }

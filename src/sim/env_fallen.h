@@ -27,9 +27,12 @@ hrc_status fallen_index_build(fallen_index *x, const references *refs, arena *me
 bool start_fallen(env_one *w, sim *s, const references *refs, const env_options *o, const fallen_index *x,
                   int worker);
 
-/* A hard episode that begins with the robot as it lies, or in the middle of its fall; the reference is at
- * this frame, where it moves on or, if it stands, may stay. False when the robot's state is of no use. */
-bool start_lying(env_one *w, sim *s, const references *refs, const env_options *o, int which, int frame,
-                 int worker);
+/* Of an episode that has just begun fallen: the policy is not shown the get-up but a motion that is on its
+ * feet and stays as it is or moves on, turned to about where the robot heads. It is taught to get up all the
+ * same: the tracking error of a horizon of a second says nothing about rising, a get-up does. */
+void start_guided(env_one *w, const references *refs, const env_options *o, const env_starts *starts);
+
+/* The get-up stands: from here on what is shown is followed, as a hard episode, by the robot as it is. */
+void end_guided(env_one *w, const sim *s, const references *refs, const env_options *o);
 
 #endif

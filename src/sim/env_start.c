@@ -35,7 +35,7 @@ env_options env_options_of(const config *c, double period)
                          .perturb_rotation = c->env_perturb_rotation,
                          .sensor_noise = c->env_sensor_noise,
                          .fallen_share = c->env_fallen_share,
-                         .lying_share = c->env_lying_share,
+                         .guided_share = c->env_guided_share,
                          .restart_share = c->env_restart_share,
                          .anchored = c->env_anchored,
                          .paced = c->env_paced,
@@ -136,7 +136,7 @@ void begin_episode(env_one *w, const references *refs, const env_options *o, env
     w->at = place.at, w->pace = place.pace;
     w->anchored = o->anchored > 0 && rng_double(&w->dice) < o->anchored;
     w->hard = o->hard_share > 0 && rng_double(&w->dice) < o->hard_share * o->hardness;
-    w->lost = false;
+    w->guided = w->lost = false;
     w->lost_at = place.at; /* for those that begin lost: never a time of the clip before */
     w->within = 0;
     w->steps = 0;
@@ -165,9 +165,17 @@ void start_episode(env_one *w, const sim *s, const references *refs, const env_o
     if (o->start_noise > 0) sim_push(&w->sim, shift[0], shift[1]);
 }
 
+void shown_reference(float qpos[HRC_NQ], float qvel[HRC_NV], const env_one *w, const references *refs,
+                     int ahead)
+{
+    const env_place p = w->guided ? w->shown : (env_place){w->clip, w->at, w->pace, w->mirrored};
+    ref_pose_between(qpos, qvel, &refs->clips[p.clip], p.mirrored, p.at + ahead * p.pace, p.pace);
+    if (w->guided) ref_turn(qpos, qvel, w->shown_yaw);
+}
+
 void shown_frame(float qpos[HRC_NQ], float qvel[HRC_NV], const env_one *w, const references *refs, int ahead)
 {
-    ref_pose_between(qpos, qvel, &refs->clips[w->clip], w->mirrored, w->at + ahead * w->pace, w->pace);
+    shown_reference(qpos, qvel, w, refs, ahead);
     if (w->anchored)
         plan_offset_frame(qpos, qvel, &w->anchor, qpos, qvel,
                           (float)(w->steps % PLAN_EVERY + ahead) / PLAN_FPS);

@@ -45,18 +45,28 @@ static bool sim_fine(const sim_world *w)
            w->punch.link >= 0 && w->punch.link < G1_LINKS;
 }
 
+static bool guide_fine(const env_one *w, const references *refs)
+{
+    const env_place *p = &w->shown;
+    return is_time(refs, p->clip, p->at) && FINITE(p->pace) && is_flag(&p->mirrored) &&
+           (!*(const unsigned char *)&p->mirrored || refs->clips[p->clip].mirrored) && FINITE(w->shown_yaw) &&
+           FINITE(w->stands_at);
+}
+
 static bool world_fine(const env_one *w, const references *refs)
 {
     const env_episode *e = &w->ended;
     return sim_fine(&w->sim) && state_dice_fine(&w->dice) && is_time(refs, w->clip, w->at) &&
            is_frame(refs, w->clip, w->first) && FINITE(w->pace) && FINITE(w->lost_at) && w->within >= 0 &&
            finite_floats((const float *)&w->now, sizeof w->now / sizeof(float)) && is_flag(&w->anchored) &&
-           is_flag(&w->hard) && is_flag(&w->lost) && w->steps >= 0 && is_flag(&w->mirrored) &&
+           is_flag(&w->hard) && is_flag(&w->guided) && guide_fine(w, refs) && is_flag(&w->lost) &&
+           w->steps >= 0 && is_flag(&w->mirrored) &&
            (!*(const unsigned char *)&w->mirrored || refs->clips[w->clip].mirrored) &&
            FINITE(w->next_push_s) && FINITE(w->offset) && FINITE(w->score) && FINITE(w->terms) &&
            finite_floats(w->action, HRC_JOINTS) && finite_floats(w->history.p[0], OBS_PROPRIO) &&
            FINITE(w->after.qpos) && FINITE(w->after.qvel) && FINITE(w->after.target) &&
            is_time(refs, w->after.clip, w->after.at) && is_flag(&w->after.mirrored) &&
+           w->after.shown_clip >= -1 && w->after.shown_clip < refs->n && is_flag(&w->after.shown_mirrored) &&
            is_frame(refs, e->clip, e->first) && is_frame(refs, e->clip, e->last) && e->steps >= 0 &&
            FINITE(e->score) && e->end >= 0 && e->end < END_KINDS && w->trail_n >= 0;
 }

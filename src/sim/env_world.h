@@ -12,6 +12,13 @@ typedef struct {
     double qpos[HRC_NQ], qvel[HRC_NV], target[HRC_JOINTS];
 } trail_point;
 
+/* A motion, a moment of it, and how many frames of it go by in a step. */
+typedef struct {
+    int clip;
+    double at, pace;
+    bool mirrored;
+} env_place;
+
 typedef struct {
     sim_world sim;
     rng dice;
@@ -21,6 +28,10 @@ typedef struct {
     ref_frame now;   /* the reference there */
     bool anchored;   /* the policy is shown the reference by way of `anchor` */
     plan_offset anchor;
+    bool guided;               /* the policy is shown another motion than the get-up it is taught ... */
+    env_place shown;           /* ... this one, */
+    double shown_yaw;          /* turned so far about the vertical, rad, */
+    double stands_at;          /* until the get-up stands: its time then, in frames */
     bool hard, lost;           /* it goes on beyond the bounds; it is beyond them */
     int within;                /* steps since it was */
     double lost_at;            /* the reference's time when it left them */
@@ -42,7 +53,7 @@ typedef struct {
     double start_noise, push_min_s, push_max_s, push_scale;
     double friction_min, friction_max, com_x, com_yz, q0_offset;
     double perturb_joint, perturb_ang_vel, perturb_rotation, sensor_noise;
-    double fallen_share, lying_share, restart_share;
+    double fallen_share, guided_share, restart_share;
     double anchored, paced, pace;
     double hard_share, hard_push, give_up;
     double hardness; /* factor on shares and pushes of hard episodes now, 0 .. 1 */
@@ -53,13 +64,6 @@ typedef struct {
 
 env_options env_options_of(const config *cfg, double period);
 
-/* Where in the motions an episode begins. */
-typedef struct {
-    int clip;
-    double at, pace;
-    bool mirrored;
-} env_place;
-
 /* At a frame that was drawn: which side, and how fast. */
 env_place draw_place(env_one *w, const references *refs, const env_options *o, int which, int frame);
 
@@ -69,7 +73,10 @@ void start_episode(env_one *w, const sim *s, const references *refs, const env_o
 void begin_episode(env_one *w, const references *refs, const env_options *o, env_place place);
 void place_robot(env_one *w, const sim *s, const env_options *o, const double *qpos, const double *qvel);
 
-/* The reference so many frames after its present time, as the policy is shown it. */
+/* The reference that the policy is shown, so many frames after its present time: as it is, and by way of the
+ * anchor where there is one. */
+void shown_reference(float qpos[HRC_NQ], float qvel[HRC_NV], const env_one *w, const references *refs,
+                     int ahead);
 void shown_frame(float qpos[HRC_NQ], float qvel[HRC_NV], const env_one *w, const references *refs, int ahead);
 
 void maybe_push(env_one *w, const env_options *o, double share, double period);

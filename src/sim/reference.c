@@ -184,6 +184,14 @@ void ref_between(ref_frame *out, const ref_clip *c, bool mirrored, double at, do
         mix_quat(out->quat[b], m.a->quat[b], m.b->quat[b], m.part);
 }
 
+void ref_turn(float qpos[HRC_NQ], float qvel[HRC_NV], double yaw)
+{
+    float turn[4];
+    quat_from_yawf(turn, (float)yaw);
+    quat_mulf(qpos + 3, turn, qpos + 3);
+    quat_rotatef(qvel, turn, qvel); /* the angular velocity is in the root's own frame */
+}
+
 void references_free(references *r)
 {
     arena_free(&r->memory);

@@ -44,6 +44,9 @@ void ref_between(ref_frame *out, const ref_clip *c, bool mirrored, double at, do
 void ref_pose_between(float qpos[HRC_NQ], float qvel[HRC_NV], const ref_clip *c, bool mirrored, double at,
                       double pace);
 
+/* Turns a pose and its velocities about the vertical, by yaw in rad; the place stays. */
+void ref_turn(float qpos[HRC_NQ], float qvel[HRC_NV], double yaw);
+
 /* Frames from `frame` until the robot stands, if that is within so many; -1 else. */
 int ref_stands_in(const ref_clip *c, int frame, int within);
 
