@@ -1,6 +1,7 @@
 /* The `corpus` commands as a user meets them. */
 #include <string.h>
 
+#include "eval/rollout.h"
 #include "motion/corpus.h"
 #include "motion/manifest.h"
 #include "shell.h"
@@ -69,6 +70,50 @@ static void test_lift(void)
     for (int k = 7; k < HRC_NQ; k++) ENSURE_NEAR(clip_frame(&back, 50)[k], clip_frame(&c, 50)[k], 1e-4);
     clip_free(&back);
     clip_free(&c);
+    corpus_close(&all);
+}
+
+/* A rollout of 5 s that lies for `lies` seconds, then stands, with a knee as far as that beyond its limit. */
+static void save_rollout(const char *path, const char *name, double lies, float beyond)
+{
+    hrc_error err;
+    rollout r;
+    clip c;
+    synthetic_turn(&c, 250, 50);
+    ENSURE_OK(rollout_create(&r, 250, 50, name, 0, 0, &err));
+    memcpy(r.qpos, c.qpos, 250 * HRC_NQ * sizeof(float));
+    for (int i = 0; i < 250; i++) {
+        float *q = r.qpos + (size_t)i * HRC_NQ;
+        if (i < 50 * lies) q[2] -= 0.5f;
+        q[7 + 3] = (float)G1_JOINT[3].hi + beyond;
+    }
+    ENSURE_OK(rollout_save(&r, path, &err));
+    rollout_free(&r);
+    clip_free(&c);
+}
+
+/* `--get-ups` trims, and leaves out with the reason; equal names are told apart by their files. The
+ * simulator's limits give way, but not that far. */
+static void test_get_ups(void)
+{
+    hrc_error err;
+    corpus all;
+    clip back;
+    ENSURE(shell("rm -rf $T/rolled && mkdir $T/rolled") == 0);
+    save_rollout(test_path("rolled/x1.safetensors"), "lying", 1, 0.1f);
+    save_rollout(test_path("rolled/x2.safetensors"), "lying", 2, 0);
+    save_rollout(test_path("rolled/x3.safetensors"), "stays", 4.5, 0);
+    save_rollout(test_path("rolled/x4.safetensors"), "folded", 1, 0.5f);
+    ENSURE(shell("cd $T && $HERACLES corpus build --csv-dir rolled --get-ups --lift -o up.safetensors") == 0);
+    ENSURE(says("left out: stays: never stands for 1 s") && says("2 clips") && says("2 left out"));
+    ENSURE(says("left out: folded: frame 0: left_knee_joint is 0.5000 rad beyond its limit"));
+    ENSURE_OK(corpus_open(&all, test_path("up.safetensors"), &err));
+    int one = corpus_find(&all, "lying-x1"), two = corpus_find(&all, "lying-x2");
+    ENSURE(one >= 0 && two >= 0 && all.clips[one].split == CORPUS_TRAIN);
+    ENSURE(all.clips[one].n == 101 && all.clips[two].n == 151);
+    ENSURE_OK(corpus_clip(&all, one, &back, &err));
+    ENSURE_NEAR(clip_frame(&back, 100)[7 + 3], G1_JOINT[3].hi, 1e-4);
+    clip_free(&back);
     corpus_close(&all);
 }
 
@@ -221,7 +266,7 @@ static void test_manifest(void)
 }
 
 TEST_TABLE({"cli_corpus.build", test_build}, {"cli_corpus.same_bytes", test_same_bytes},
-           {"cli_corpus.lift", test_lift}, {"cli_corpus.pieces", test_pieces},
-           {"cli_corpus.manifest", test_manifest_build}, {"cli_corpus.splits", test_splits},
-           {"cli_corpus.select", test_select}, {"cli_corpus.usage", test_usage},
-           {"manifest.parse", test_manifest})
+           {"cli_corpus.lift", test_lift}, {"cli_corpus.get_ups", test_get_ups},
+           {"cli_corpus.pieces", test_pieces}, {"cli_corpus.manifest", test_manifest_build},
+           {"cli_corpus.splits", test_splits}, {"cli_corpus.select", test_select},
+           {"cli_corpus.usage", test_usage}, {"manifest.parse", test_manifest})

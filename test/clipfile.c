@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/tensorfile.h"
+#include "eval/rollout.h"
 #include "motion/import/formats.h"
 #include "synthetic.h"
 #include "test.h"
@@ -21,6 +22,29 @@ static void test_round_trip(void)
     ENSURE(!strcmp(back.name, "turn") && !strcmp(back.category, "dance"));
     ENSURE(!strcmp(back.source, "made by \"formula\"") && !strcmp(back.licence, "CC0"));
     ENSURE(strstr(why.format, "safetensors") && strstr(why.fps, "from the file"));
+    clip_free(&back);
+    clip_free(&c);
+}
+
+/* What a simulated robot did is a motion: its poses as they are, and nothing of what else is recorded. */
+static void test_rollout(void)
+{
+    hrc_error err;
+    clip c, back;
+    rollout r;
+    clip_decisions why;
+    synthetic_turn(&c, 30, 50);
+    ENSURE_OK(rollout_create(&r, 30, 50, "lying-back 3", ROLLOUT_REF, 1, &err));
+    memcpy(r.qpos, c.qpos, 30 * HRC_NQ * sizeof(float));
+    for (int i = 0; i < 30; i++) r.ref[i * HRC_NQ + 3] = 1;
+    rollout_note(&r, 0.1, "push");
+    ENSURE_OK(rollout_save(&r, test_path("rollout.safetensors"), &err));
+    rollout_free(&r);
+    ENSURE_OK(clip_load(&back, test_path("rollout.safetensors"), NULL, &why, &err));
+    ENSURE(back.n == 30 && back.fps == 50 && !strcmp(back.name, "lying-back 3"));
+    ENSURE(memcmp(back.qpos, c.qpos, 30 * HRC_NQ * sizeof(float)) == 0);
+    ENSURE(!*back.category && !*back.source && !*back.licence);
+    ENSURE(why.simulated && !strcmp(why.format, "rollout"));
     clip_free(&back);
     clip_free(&c);
 }
@@ -71,6 +95,10 @@ static void test_broken(void)
         {NULL, "50", good, "\"format\" is missing", "qpos", 36, 4, 1},
         {"other", "50", good, "format is \"other\"", "qpos", 36, 4, 1},
         {"heracles-clip", NULL, good, "\"fps\" is missing", "qpos", 36, 4, 1},
+        {"heracles-rollout", NULL, good, "\"fps\" is missing", "qpos", 36, 4, 1},
+        {"heracles-rollout", "50", swapped, "joint 3 is", "qpos", 36, 4, 1},
+        {"heracles-rollout", "50", good, "4x35, expected F32 *x36", "qpos", 35, 4, 1},
+        {"heracles-rollout", "50", good, "frame 3: value 3", "qpos", 36, 4, NAN},
         {"heracles-clip", "fast", good, "fps is \"fast\"", "qpos", 36, 4, 1},
         {"heracles-clip", "-50", good, "fps is \"-50\"", "qpos", 36, 4, 1},
         {"heracles-clip", "50", NULL, "\"joint_names\" is missing", "qpos", 36, 4, 1},
@@ -133,6 +161,6 @@ static void test_huge(void)
     ENSURE(strstr(err.text, "2160000000"));
 }
 
-TEST_TABLE({"clipfile.round_trip", test_round_trip}, {"clipfile.python", test_python},
-           {"clipfile.broken", test_broken}, {"clipfile.truncated", test_truncated},
-           {"clipfile.huge", test_huge})
+TEST_TABLE({"clipfile.round_trip", test_round_trip}, {"clipfile.rollout", test_rollout},
+           {"clipfile.python", test_python}, {"clipfile.broken", test_broken},
+           {"clipfile.truncated", test_truncated}, {"clipfile.huge", test_huge})

@@ -263,6 +263,42 @@ static void test_lafan_falls(void)
     ENSURE(rows > 70 && down >= 0.95 * rows && near >= 0.9 * rows && posture >= 0.9 * rows);
 }
 
+/* The get-up of a motion through these keys, in seconds; an error's words instead. */
+static void check_get_up(const key *keys, int n, double first, double last, const char *sentence)
+{
+    hrc_error err = {0};
+    clip c;
+    int from = -1, to = -1;
+    through(&c, keys, n);
+    hrc_status status = phases_get_up(&from, &to, &c, &err);
+    if (sentence) {
+        if (status >= 0 || !strstr(err.text, sentence))
+            test_fail(__FILE__, __LINE__, "expected \"%s\", found %d \"%s\"", sentence, status, err.text);
+    } else {
+        ENSURE_OK(status);
+        ENSURE_NEAR(from / 50.0, first, 0.021);
+        ENSURE_NEAR(to / 50.0, last, 0.021);
+    }
+    clip_free(&c);
+}
+
+static void test_get_up(void)
+{
+    const key U = UPRIGHT, L = {0.12, {0, 1.5707963267948966, 0}}, LOW = {0.5, {0, 0, 0}};
+    const double rise = (0.62 - 0.12) / (0.76 - 0.12), fall = (0.76 - 0.40) / (0.76 - 0.12);
+#define GET_UP(first, last, sentence, ...)                                                                   \
+    check_get_up((const key[]){__VA_ARGS__}, COUNT(((const key[]){__VA_ARGS__})), first, last, sentence)
+    GET_UP(0, 2 + rise, NULL, L, L, U, U, U, U);
+    GET_UP(1 + fall, 4 + rise, NULL, U, U, L, L, U, U, U, U); /* what it did before is left out */
+    GET_UP(0, 4 + rise, NULL, L, L, U, L, U, U, U);           /* stood, but did not stay */
+    GET_UP(0, 3 + 12.0 / 26, NULL, LOW, L, LOW, U, U, U);     /* falling where it begins */
+    GET_UP(0, 0, "is never on the ground", U, U, LOW, U, U);
+    GET_UP(0, 0, "never stands for 1 s", L, L, U, L, L);
+    GET_UP(0, 0, "never stands for 1 s", L, L, U); /* ends too soon */
+    GET_UP(0, 0, "takes 5.8 s to get up, expected at most 5", L, L, L, L, L, L, U, U, U);
+#undef GET_UP
+}
+
 TEST_TABLE({"phases.postures", test_postures}, {"phases.heading", test_heading}, {"phases.squat", test_squat},
            {"phases.ends", test_ends}, {"phases.flicker", test_flicker}, {"phases.words", test_words},
-           {"phases.lafan_falls", test_lafan_falls})
+           {"phases.get_up", test_get_up}, {"phases.lafan_falls", test_lafan_falls})

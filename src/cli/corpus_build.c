@@ -26,6 +26,7 @@ typedef struct {
     corpus_item item;
     bool admitted;
     char name[128];
+    char apart[256]; /* that and the file's name: where clips of several files are called the same */
     hrc_error why;
 } outcome;
 
@@ -165,7 +166,18 @@ static bool names_clip(const suite *s, const char *clip_name)
     return false;
 }
 
+static bool is_kept_apart(const build *b, const char *clip_name)
+{
+    return names_clip(&b->heldout, clip_name) || names_clip(&b->validation, clip_name);
+}
+
 /* ---- One file ---- */
+
+static const char *file_name(const source *s)
+{
+    const char *slash = strrchr(s->path, '/');
+    return slash ? slash + 1 : s->path;
+}
 
 static hrc_status retarget_source(const source *s, clip *out, double *keypoint_error, hrc_error *err)
 {
@@ -186,7 +198,11 @@ static hrc_status load_source(const build *b, const source *s, clip *out, double
     if (has_ending(s->path, ".bvh")) return retarget_source(s, out, keypoint_error, err);
     clip_options reading = b->reading;
     if (reading.fps == 0) reading.fps = s->fps;
-    return clip_load(out, s->path, &reading, NULL, err);
+    clip_decisions why = {0};
+    TRY(clip_load(out, s->path, &reading, &why, err));
+    /* The simulator's limits are springs: every get-up leans some joint 0.02 to 0.3 rad into one. */
+    if (why.simulated) fix_clamp_within(out, QUALITY_LIMIT_BAD_RAD);
+    return HRC_OK;
 }
 
 static hrc_status label(const build *b, const source *s, clip *c, hrc_error *err)
@@ -200,19 +216,42 @@ static hrc_status label(const build *b, const source *s, clip *c, hrc_error *err
                       from ? from : c->source, licence ? licence : c->licence, err);
 }
 
+/* Frames first .. last of the whole, or of those the get-up. */
+static hrc_status cut_piece(const build *b, clip *piece, const clip *whole, int first, int last, outcome *out)
+{
+    TRY(clip_cut(piece, whole, first, last, &out->why));
+    piece->name = out->name;
+    if (!arg_given(b->a, "get-ups")) return HRC_OK;
+    clip all = *piece;
+    hrc_status status = phases_get_up(&first, &last, &all, &out->why);
+    if (status >= 0) status = clip_cut(piece, &all, first, last, &out->why);
+    clip_free(&all);
+    return status;
+}
+
 /* Frames first .. last of the whole, repaired when that was asked for, into an item. */
 static hrc_status admit_piece(const build *b, const source *s, const clip *whole, int first, int last,
                               double keypoint_error, outcome *out)
 {
     clip piece;
-    TRY(clip_cut(&piece, whole, first, last, &out->why));
-    piece.name = out->name;
+    TRY(cut_piece(b, &piece, whole, first, last, out));
     hrc_status status = b->fix ? fix_clip(&piece, &b->steps, &out->why) : HRC_OK;
     const corpus_note note = {s->description, keypoint_error,
-                              names_clip(&b->heldout, out->name) || names_clip(&b->validation, out->name)};
+                              is_kept_apart(b, out->name) || is_kept_apart(b, out->apart)};
     if (status >= 0) status = corpus_admit(&out->item, &piece, &note, &out->why);
     clip_free(&piece);
     return status;
+}
+
+/* A clip that is called as its file has no other name. */
+static void name_apart(outcome *out, const clip *whole, const source *s)
+{
+    const char *file = file_name(s), *dot = strrchr(file, '.');
+    int n = (int)(dot ? (size_t)(dot - file) : strlen(file));
+    if (n == 0 || ((int)strlen(whole->name) == n && strncmp(whole->name, file, (size_t)n) == 0))
+        snprintf(out->apart, sizeof out->apart, "%s", out->name);
+    else
+        snprintf(out->apart, sizeof out->apart, "%s-%.*s", out->name, n, file);
 }
 
 static hrc_status cut_up(const build *b, const source *s, const clip *whole, double keypoint_error,
@@ -229,17 +268,12 @@ static hrc_status cut_up(const build *b, const source *s, const clip *whole, dou
         if (last - first + 1 < FIX_SHORTEST_SECONDS * whole->fps) continue;
         h->n++;
         snprintf(out->name, sizeof out->name, seam ? "%s-%d" : "%s", whole->name, i + 1);
+        name_apart(out, whole, s);
         out->admitted = admit_piece(b, s, whole, first, last, keypoint_error, out) >= 0;
     }
     if (h->n == 0)
         return fail(err, HRC_EINVAL, "%s: lasts less than %g s", whole->name, FIX_SHORTEST_SECONDS);
     return HRC_OK;
-}
-
-static const char *file_name(const source *s)
-{
-    const char *slash = strrchr(s->path, '/');
-    return slash ? slash + 1 : s->path;
 }
 
 /* A file that cannot be read leaves one outcome: why. */
@@ -256,7 +290,7 @@ static void reap(void *ctx, int item, int worker)
 {
     build *b = ctx;
     const source *s = &b->sources[item];
-    clip whole;
+    clip whole = {0};
     hrc_error err;
     double keypoint_error = 0;
     if (cli_interrupted()) return;
@@ -280,6 +314,16 @@ typedef struct {
     int nitems, nleft_out;
 } sheaf;
 
+/* Whether clips of other files are called like the one of file i. */
+static bool is_shared(const build *b, int i, const char *name)
+{
+    for (int k = 0; k < b->nsources; k++)
+        for (int p = 0; k != i && p < b->harvests[k].n; p++)
+            if (b->harvests[k].outcomes[p].admitted && !strcmp(b->harvests[k].outcomes[p].name, name))
+                return true;
+    return false;
+}
+
 static hrc_status bind(build *b, sheaf *all, hrc_error *err)
 {
     int total = 0;
@@ -290,9 +334,10 @@ static hrc_status bind(build *b, sheaf *all, hrc_error *err)
     for (int i = 0; i < b->nsources; i++)
         for (int k = 0; k < b->harvests[i].n; k++) {
             outcome *o = &b->harvests[i].outcomes[k];
-            if (o->admitted)
+            if (o->admitted) {
+                if (is_shared(b, i, o->name)) o->item.entry.name = o->apart;
                 all->items[all->nitems++] = o->item;
-            else
+            } else
                 all->left_out[all->nleft_out++] = (corpus_left_out){o->name, o->why.text};
         }
     if (all->nitems == 0)
@@ -409,6 +454,7 @@ static const option OPTIONS[] = {
     {"validation", "SUITE", NULL, "and those of this one, by which choices are made"},
     {"fix", NULL, NULL, "repair every clip as `motion fix` does"},
     {"lift", NULL, NULL, "of that repair only the last step: raise what is under the floor"},
+    {"get-ups", NULL, NULL, "of every motion only the get-up, until it has stood for a second"},
     {"skip-start", "N", "0", "drop the first N frames of every file (LAFAN1-G1: 100, a T-pose)"},
     OPTION_QUAT,
     OPTION_INPUT_FPS("in-fps"),
@@ -422,6 +468,7 @@ const command CMD_CORPUS_BUILD = {
     .details =
         "Files are cut at multiples of motion.seam frames (pieces are then called NAME-1, NAME-2, ...). What\n"
         "is too short, beyond joint limits or bad by `motion info` is left out, and the corpus says why.\n"
+        "Clips of several files with one name are called NAME-FILE.\n"
         "The same input gives the same bytes, whatever the number of threads.",
     .example =
         "heracles corpus build --csv-dir lafan1 --quat xyzw --motion.seam=999 --skip-start 100 --fix -o "

@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "base/rot.h"
 #include "base/tensorfile.h"
+#include "motion/clip.h"
 #include "robot/names.h"
 
-#define FORMAT "heracles-rollout"
 #define MAX_FRAMES 100000000
 
 typedef struct {
@@ -80,7 +80,7 @@ void rollout_note(rollout *r, double t_s, const char *words)
 static bool is_rollout(const tensorfile *file)
 {
     const char *format = tensorfile_meta(file, "format");
-    return format && strcmp(format, FORMAT) == 0;
+    return format && strcmp(format, ROLLOUT_FORMAT) == 0;
 }
 
 bool rollout_is_file(const char *path)
@@ -150,7 +150,7 @@ static hrc_status read_all(rollout *r, const tensorfile *file, json_t *events, h
     if (!is_rollout(file))
         return fail(err, HRC_EFORMAT,
                     "%s: is not a rollout: metadata \"format\" is \"%.40s\", expected \"%s\"", file->path,
-                    tensorfile_meta(file, "format") ? tensorfile_meta(file, "format") : "", FORMAT);
+                    tensorfile_meta(file, "format") ? tensorfile_meta(file, "format") : "", ROLLOUT_FORMAT);
     TRY(need_meta(file, "name", &name, err));
     TRY(need_meta(file, "fps", &rate, err));
     TRY(g1_check_joint_names(tensorfile_meta(file, "joint_names"), file->path, err));
@@ -227,8 +227,8 @@ hrc_status rollout_save(const rollout *r, const char *path, hrc_error *err)
         return fail(err, HRC_EINVAL, "%s: an event has a time that is not finite or a text that is not UTF-8",
                     path);
     const tensor_meta meta[] = {
-        {"format", FORMAT},      {"name", r->name},  {"fps", fps},
-        {"joint_names", joints}, {"events", events}, {"note", r->note ? r->note : ""},
+        {"format", ROLLOUT_FORMAT}, {"name", r->name},  {"fps", fps},
+        {"joint_names", joints},    {"events", events}, {"note", r->note ? r->note : ""},
     };
     hrc_status status = tensorfile_write(path, tensors, count, meta, COUNT(meta), err);
     free(events);

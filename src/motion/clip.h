@@ -3,11 +3,16 @@
 #ifndef HRC_MOTION_CLIP_H
 #define HRC_MOTION_CLIP_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/file.h"
 #include "robot/g1.h"
 
 #define CLIP_MAX_FRAMES 1000000 /* five hours at 50 fps; what a file declares beyond it is a mistake */
+
+/* What a simulated robot did (eval/rollout.h), as a file says it: its qpos is a motion like any other. */
+#define ROLLOUT_FORMAT "heracles-rollout"
 
 typedef struct {
     arena memory;                            /* owns everything below */
@@ -21,6 +26,7 @@ typedef struct {
 /* What an importer decided and on which evidence, one sentence each; "" where there was nothing to decide. */
 typedef struct {
     char format[64], fps[320], joints[320], quat[320];
+    bool simulated; /* a rollout: physics made it */
 } clip_decisions;
 
 typedef struct {
@@ -33,9 +39,9 @@ hrc_status clip_create(clip *c, int n, double fps, const char *name, hrc_error *
 hrc_status clip_label(clip *c, const char *category, const char *source, const char *licence, hrc_error *err);
 void clip_free(clip *c);
 
-/* By content, not by ending: CSV, NPZ, pickle, safetensors clip (docs/formats.md). The result has passed
- * clip_check. clip_load also takes FILE#NAME, a clip of a corpus or of a pickle that holds several. options
- * and why may be NULL. clip_parse is the same on bytes; path serves name and errors. */
+/* By content, not by ending: CSV, NPZ, pickle, safetensors clip, rollout (docs/formats.md). The result has
+ * passed clip_check. clip_load also takes FILE#NAME, a clip of a corpus or of a pickle that holds several.
+ * options and why may be NULL. clip_parse is the same on bytes; path serves name and errors. */
 hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
                       clip_decisions *why, hrc_error *err);
 hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,

@@ -65,13 +65,19 @@ hrc_status fix_lowpass(clip *c, double hz, hrc_error *err)
     return HRC_OK;
 }
 
-void fix_clamp(clip *c)
+void fix_clamp_within(clip *c, double rad)
 {
     for (int i = 0; i < c->n; i++)
         for (int j = 0; j < HRC_JOINTS; j++) {
-            float *angle = clip_frame(c, i) + 7 + j;
-            *angle = fminf(fmaxf(*angle, (float)G1_JOINT[j].lo), (float)G1_JOINT[j].hi);
+            float *angle = clip_frame(c, i) + 7 + j,
+                  inside = fminf(fmaxf(*angle, (float)G1_JOINT[j].lo), (float)G1_JOINT[j].hi);
+            if (fabs((double)*angle - (double)inside) <= rad) *angle = inside;
         }
+}
+
+void fix_clamp(clip *c)
+{
+    fix_clamp_within(c, INFINITY);
 }
 
 /* How far each frame must rise: need (n). */

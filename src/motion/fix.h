@@ -30,7 +30,8 @@ hrc_status fix_lowpass(clip *c, double hz, hrc_error *err);
 
 hrc_status fix_lift(clip *c, hrc_error *err); /* afterwards no point is deeper than FIX_LIFT_TOLERANCE */
 
-void fix_clamp(clip *c); /* joints to their hard limits */
+void fix_clamp(clip *c);                    /* joints to their hard limits */
+void fix_clamp_within(clip *c, double rad); /* those that are no further beyond */
 
 /* Piece k of a clip of n frames cut at multiples of `seam` (0: never), without pieces that are too short;
  * false when there is no such piece. */

@@ -85,8 +85,8 @@ static sight look(const float *frame)
     quat_rotate_inv(pelvis, pose.quat[G1_PELVIS], UP);
     quat_rotate_inv(trunk, pose.quat[G1_TORSO], UP);
     double height = qpos[2];
-    sight s = {.stands = height > (double)POSTURE_STAND_M && pelvis[2] > POSTURE_UPRIGHT,
-               .posture = trunk_posture(trunk, height)};
+    const posture whole = posture_of(frame);
+    sight s = {.stands = posture_stands(&whole), .posture = trunk_posture(trunk, height)};
     if (height < POSTURE_DOWN_TOUCH_M)
         s.down = pelvis[2] < POSTURE_UPRIGHT || lowest_of_body(&pose) < CONTACT;
     return s;
@@ -165,6 +165,42 @@ hrc_status phases_find(arena *memory, phase **out, int *n, const clip *c, hrc_er
     }
     arena_free(&scratch);
     return *out ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
+}
+
+static bool stands_at(const clip *c, int i)
+{
+    const posture p = posture_of(clip_frame(c, i));
+    return posture_stands(&p);
+}
+
+static bool down_at(const clip *c, int i)
+{
+    const posture p = posture_of(clip_frame(c, i));
+    return posture_down(&p);
+}
+
+hrc_status phases_get_up(int *first, int *last, const clip *c, hrc_error *err)
+{
+    const int steady = (int)lround(GET_UP_STEADY_S * c->fps);
+    int down = 0, since = -1; /* since: the first of the frames up to i that all stand */
+    *first = 0;
+    for (; down < c->n && !down_at(c, down); down++)
+        if (stands_at(c, down)) *first = -1;
+    if (down == c->n) return fail(err, HRC_EINVAL, "%s: is never on the ground", c->name);
+    if (*first < 0) *first = down;
+    for (int i = down; i < c->n; i++) {
+        if (!stands_at(c, i))
+            since = -1;
+        else if (since < 0)
+            since = i;
+        if (since < 0 || i < since + steady) continue;
+        *last = i;
+        if (since - *first <= GET_UP_LONGEST_S * c->fps) return HRC_OK;
+        return fail(err, HRC_EINVAL, "%s: takes %.1f s to get up, expected at most %g", c->name,
+                    (since - *first) / c->fps, GET_UP_LONGEST_S);
+    }
+    return fail(err, HRC_EINVAL, "%s: never stands for %g s after it was on the ground", c->name,
+                GET_UP_STEADY_S);
 }
 
 #define OVER_HEIGHT 0.4f   /* m */

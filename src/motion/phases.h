@@ -59,6 +59,13 @@ int posture_from_word(const char *word); /* -1 when there is none */
 /* *out lives in memory; at least one phase. */
 hrc_status phases_find(arena *memory, phase **out, int *n, const clip *c, hrc_error *err);
 
+/* The get-up of a clip, frames first .. last: from its first frame (where it stands before it is on the
+ * ground: from when it is first on the ground, posture_down) until it has stood (posture_stands) for
+ * GET_UP_STEADY_S, which is part of it. An error says why there is none. */
+#define GET_UP_STEADY_S 1.0  /* who falls again within that did not get up */
+#define GET_UP_LONGEST_S 5.0 /* a fall or a rest on the way makes it longer: not to be learned from */
+hrc_status phases_get_up(int *first, int *last, const clip *c, hrc_error *err);
+
 /* What a clip is, by what the robot does in it, where that is plain; what it was called otherwise. */
 /* In this order:
  *   fall_recovery  what is called so; not standing (phases.h) for 40 % of its time

@@ -288,7 +288,6 @@ hrc_status quality_measure(quality *q, const clip *c, hrc_error *err)
 
 /* Beyond the first number: usable. Beyond the second: bad. */
 #define LIMIT_USABLE_RAD 0.01 /* retargeting keeps within limits; the public sets are never outside */
-#define LIMIT_BAD_RAD 0.35    /* 20 degrees: another joint order or other units */
 #define SPEED_USABLE 0.005    /* share of frames over the motors' speed; LAFAN1-G1 0, G1-Moves up to 0.01 */
 #define SPEED_BAD 0.10
 #define SKATE_USABLE 0.25  /* median, m/s; LAFAN1-G1 has 0.02 to 0.2 */
@@ -333,7 +332,7 @@ static quality_verdict level_of(bool bad)
 static void judge_joints(quality *q)
 {
     if (q->limit_excess > LIMIT_USABLE_RAD)
-        note(q, level_of(q->limit_excess > LIMIT_BAD_RAD), "%s is %.2f rad beyond its limit",
+        note(q, level_of(q->limit_excess > QUALITY_LIMIT_BAD_RAD), "%s is %.2f rad beyond its limit",
              G1_JOINT[q->limit_joint].name, q->limit_excess);
     if (q->speed_share > SPEED_USABLE)
         note(q, level_of(q->speed_share > SPEED_BAD),

@@ -24,6 +24,7 @@
 #include "robot/capsules.h"
 
 #define QUALITY_REASONS 12
+#define QUALITY_LIMIT_BAD_RAD 0.35 /* 20 degrees beyond a limit: another joint order or other units */
 #define QUALITY_FREE_FALL_LO -12.0 /* m/s^2; arms and filters move the estimate this far from -9.81 */
 #define QUALITY_FREE_FALL_HI -7.5
 

@@ -24,6 +24,11 @@ bool posture_down(const posture *p)
     return p->height < POSTURE_DOWN_M;
 }
 
+bool posture_stands(const posture *p)
+{
+    return p->height > POSTURE_STAND_M && (double)p->up[2] > POSTURE_UPRIGHT;
+}
+
 float posture_distance(const posture *a, const posture *b)
 {
     float tilt = 0, joints = 0, height = (a->height - b->height) / HEIGHT_M;

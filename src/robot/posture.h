@@ -29,6 +29,7 @@ typedef struct {
 
 posture posture_of(const float qpos[HRC_NQ]);
 bool posture_down(const posture *p);
+bool posture_stands(const posture *p);
 
 /* 0 for equal ones; about 1 for half a radian in every joint, 3 for 60 degrees of tilt. */
 float posture_distance(const posture *a, const posture *b);

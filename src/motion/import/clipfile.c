@@ -1,5 +1,6 @@
 /* Our own clip: a safetensors file with the tensor "qpos" F32 (n, 36) and, as metadata, what a reader needs
- * to refuse a mismatch: rate, joint names in order, and where the motion comes from. */
+ * to refuse a mismatch: rate, joint names in order, and where the motion comes from. A rollout has the same,
+ * and more beside it that is no part of the motion. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static hrc_status parse_rate(double *fps, const tensorfile *file, hrc_error *err
     return HRC_OK;
 }
 
-static hrc_status read_clip(clip *c, const tensorfile *file, const clip_options *options, hrc_error *err)
+static hrc_status read_clip(clip *c, const tensorfile *file, const clip_options *options, clip_decisions *why,
+                            hrc_error *err)
 {
     const char *format;
     const tensor *qpos;
@@ -45,9 +47,13 @@ static hrc_status read_clip(clip *c, const tensorfile *file, const clip_options 
     if (strcmp(format, CORPUS_FORMAT) == 0)
         return fail(err, HRC_EFORMAT, "%s: is a corpus; name one of its clips, as in %s#NAME", file->path,
                     file->path);
-    if (strcmp(format, FORMAT) != 0)
-        return fail(err, HRC_EFORMAT, "%s: metadata format is \"%.80s\", expected \"" FORMAT "\"", file->path,
-                    format);
+    const bool rollout = strcmp(format, ROLLOUT_FORMAT) == 0;
+    if (!rollout && strcmp(format, FORMAT) != 0)
+        return fail(err, HRC_EFORMAT,
+                    "%s: metadata format is \"%.80s\", expected \"" FORMAT "\" or \"" ROLLOUT_FORMAT "\"",
+                    file->path, format);
+    why->simulated = rollout;
+    snprintf(why->format, sizeof why->format, rollout ? "rollout" : "safetensors clip");
     TRY(g1_check_joint_names(tensorfile_meta(file, "joint_names"), file->path, err));
     TRY(parse_rate(&fps, file, err));
     TRY(tensorfile_need(file, "qpos", DT_F32, 2, (int64_t[]){-1, HRC_NQ}, &qpos, err));
@@ -72,13 +78,12 @@ hrc_status clipfile_parse(clip *c, const char *path, file_view bytes, const clip
     tensorfile file;
     *c = (clip){0};
     TRY(tensorfile_parse(&file, path, bytes, err));
-    hrc_status status = read_clip(c, &file, options, err);
+    hrc_status status = read_clip(c, &file, options, why, err);
     tensorfile_close(&file);
     if (status < 0) {
         clip_free(c);
         return status;
     }
-    snprintf(why->format, sizeof why->format, "safetensors clip");
     snprintf(why->fps, sizeof why->fps, options->fps > 0 ? "%g, as asked for" : "%g, from the file", c->fps);
     snprintf(why->joints, sizeof why->joints, "the G1's order, by the names in the file");
     snprintf(why->quat, sizeof why->quat, "w,x,y,z: the format's only order");
