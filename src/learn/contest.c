@@ -7,7 +7,8 @@
 #define TRIAL_HEAPS 1000 /* at the most */
 #define TRIAL_SEED 4096  /* the same in every round: all rounds teach the same ways */
 #define TRIAL_S 6.0      /* what takes longer is of little worth */
-#define FIRST_TRIALS 8   /* robots that all ways are tried on; the rest is for the best ones */
+#define MOST_TRIED 120   /* ways, evenly among all: of hundreds that rise alike a part will do */
+#define FIRST_TRIALS 8   /* robots that these are tried on; the rest is for the best ones */
 #define FINALISTS 8
 #define WORTH_S 10.0f    /* a way that takes as long is worth nothing */
 #define WORTH_MORE 0.02f /* what another way must add to the mean worth */
@@ -102,10 +103,11 @@ static hrc_status run_trials(practice *p, arena *scratch, hrc_error *err)
         heaps[h] = (situation){.kind = SITUATION_LYING, .motion = &p->stand, .push_at = -1};
         TRY(situation_lying(&heaps[h], p, FRESH_VARIANT - 1 - h, &dice, 0, err));
     }
-    for (int w = 0; w < nways; w++) ways[w] = w;
+    const int tried = nways < MOST_TRIED ? nways : MOST_TRIED;
+    for (int i = 0; i < tried; i++) ways[i] = (int)((int64_t)i * nways / tried);
     contest c = {.p = p, .heaps = heaps, .nheaps = nheaps, .ways = ways, .worth = worth};
     c.count = nheaps < FIRST_TRIALS ? nheaps : FIRST_TRIALS;
-    pool_items(p->threads, nways * c.count, try_way, &c);
+    pool_items(p->threads, tried * c.count, try_way, &c);
     const int n = finalists(best, &c, nways, scratch);
     c.ways = best, c.first = c.count, c.count = nheaps - c.count;
     pool_items(p->threads, n * c.count, try_way, &c);
