@@ -12,13 +12,14 @@
 #include "cli/motion.h"
 #include "cli/presets.h"
 #include "learn/comm.h"
+#include "plan/state.h"
 
 #define PATH 1200
 
 typedef struct {
     const args *a;
     const char *folder;
-    char tracker[PATH], report[PATH], record[PATH];
+    char tracker[PATH], robot[PATH], report[PATH], record[PATH];
     json_t *state; /* train.json */
 } road;
 
@@ -26,8 +27,9 @@ typedef struct {
     const char *name, *value; /* of a stage's command line; a flag has the value "1" */
 } setting;
 
-/* The tracker, a first planner, rounds of practice and another planner, the report. */
-typedef enum { STAGE_TRACKER, STAGE_PRACTICE, STAGE_PLANNER, STAGE_REPORT } stage_kind;
+/* The tracker, a first planner, rounds of practice and another planner, one for robots that do not know their
+ * position, the report. */
+typedef enum { STAGE_TRACKER, STAGE_PRACTICE, STAGE_PLANNER, STAGE_ROBOT, STAGE_REPORT } stage_kind;
 
 typedef struct {
     stage_kind kind;
@@ -76,14 +78,22 @@ static void planner_path(char out[PATH], const road *r, int round)
         path_of(out, r, "planner", round);
 }
 
+/* Get-ups are for the tracker alone: as references of practice they would crowd out everything else. */
 static int train_tracker(const road *r)
 {
-    const setting given[] = {{"corpus", arg(r->a, "corpus")}, {"out", r->tracker}, {"resume", "1"}, {0}};
-    return run_command(r, &CMD_TRAIN_TRACKER, given, true);
+    const char *corpus = arg(r->a, "corpus"), *getups = arg(r->a, "getups");
+    text both = {0};
+    text_add(&both, "%s%s%s", corpus ? corpus : "", corpus && getups ? "," : "", getups ? getups : "");
+    if (!text_ok(&both)) abort();
+    const setting given[] = {
+        {"corpus", corpus || getups ? both.data : NULL}, {"out", r->tracker}, {"resume", "1"}, {0}};
+    const int code = run_command(r, &CMD_TRAIN_TRACKER, given, true);
+    text_free(&both);
+    return code;
 }
 
-/* With the planner of the round before. In the first half of the rounds recorded ways up lead, then the planner
- * tries first and they correct it. */
+/* With the planner of the round before. In the first half of the rounds recorded ways up lead, then the
+ * planner tries first and they correct it. */
 static int practise(const road *r, int round)
 {
     const bool guided = round <= (r->a->cfg.train_rounds + 1) / 2;
@@ -108,13 +118,11 @@ static int practise(const road *r, int round)
     return run_command(&other, &CMD_PRACTICE, given, !arg(r->a, "corpus"));
 }
 
-/* On the lessons of all rounds so far, with the weights of the planner before. */
-static int train_planner(const road *r, int round)
+/* On the lessons of all rounds so far, with the weights of a planner before it; from NULL: from nothing. */
+static int train_planner_as(const road *r, int round, const char *from, const char *out)
 {
-    char out[PATH], before[PATH], practice[PATH];
+    char practice[PATH];
     text lessons = {0};
-    planner_path(out, r, round);
-    if (round) planner_path(before, r, round - 1);
     for (int i = 1; i <= round; i++) {
         path_of(practice, r, "practice", i);
         text_add(&lessons, "%s%s", i > 1 ? "," : "", practice);
@@ -122,7 +130,7 @@ static int train_planner(const road *r, int round)
     if (round && !text_ok(&lessons)) abort();
     const setting given[] = {{"corpus", arg(r->a, "corpus")},
                              {"practice", round ? lessons.data : NULL},
-                             {"from", round ? before : NULL},
+                             {"from", from},
                              {"out", out},
                              {"resume", "1"},
                              {0}};
@@ -131,7 +139,26 @@ static int train_planner(const road *r, int round)
     return code;
 }
 
-/* On clips that nobody trained on; by the first process alone. */
+static int train_planner(const road *r, int round)
+{
+    char out[PATH], before[PATH];
+    planner_path(out, r, round);
+    if (round) planner_path(before, r, round - 1);
+    return train_planner_as(r, round, round ? before : NULL, out);
+}
+
+/* From nothing, on the lessons of all rounds, so for longer. */
+static int train_robot_planner(const road *r)
+{
+    args a = *r->a;
+    road other = *r;
+    other.a = &a;
+    a.cfg.planner_dims = PLAN_D_BLIND;
+    a.cfg.planner_steps *= 2;
+    return train_planner_as(&other, a.cfg.train_rounds, NULL, r->robot);
+}
+
+/* On clips of which no model has seen any; by the first process alone. */
 static int report(const road *r)
 {
     char planner[PATH];
@@ -149,19 +176,20 @@ static int report(const road *r)
 
 static int stages(const road *r)
 {
-    return 3 + 2 * r->a->cfg.train_rounds;
+    return 4 + 2 * r->a->cfg.train_rounds;
 }
 
 static stage stage_at(const road *r, int i)
 {
     if (i == 0) return (stage){STAGE_TRACKER, 0};
     if (i == stages(r) - 1) return (stage){STAGE_REPORT, 0};
+    if (i == stages(r) - 2) return (stage){STAGE_ROBOT, 0};
     return (stage){i % 2 ? STAGE_PLANNER : STAGE_PRACTICE, i / 2};
 }
 
 static const char *stage_name(char *out, size_t size, stage s)
 {
-    static const char *const NAMES[] = {"tracker", "practice", "planner", "report"};
+    static const char *const NAMES[] = {"tracker", "practice", "planner", "planner-35d", "report"};
     const bool numbered = s.kind == STAGE_PRACTICE || s.kind == STAGE_PLANNER;
     snprintf(out, size, numbered ? "%s %d" : "%s", NAMES[s.kind], s.round);
     return out;
@@ -173,6 +201,7 @@ static int run_stage(const road *r, stage s)
     case STAGE_TRACKER: return train_tracker(r);
     case STAGE_PRACTICE: return practise(r, s.round);
     case STAGE_PLANNER: return train_planner(r, s.round);
+    case STAGE_ROBOT: return train_robot_planner(r);
     default: return report(r);
     }
 }
@@ -199,8 +228,9 @@ static json_t *identity(const road *r)
     char *settings = config_text(&r->a->cfg);
     json_t *motions = json_array();
     for (int i = 0; i < r->a->n; i++) json_array_append_new(motions, json_string(r->a->operands[i]));
-    json_t *out = json_pack("{s:s?, s:o, s:I, s:s?}", "corpus", arg(r->a, "corpus"), "motions", motions,
-                            "seed", (json_int_t)r->a->seed, "settings", settings);
+    json_t *out = json_pack("{s:s?, s:s?, s:o, s:I, s:s?}", "corpus", arg(r->a, "corpus"), "getups",
+                            arg(r->a, "getups"), "motions", motions, "seed", (json_int_t)r->a->seed,
+                            "settings", settings);
     free(settings);
     return out;
 }
@@ -216,7 +246,7 @@ static hrc_status open_record(road *r, hrc_error *err)
         return r->state ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", r->record);
     }
     r->state = old;
-    static const char *const PARTS[] = {"corpus", "motions", "seed", "settings"};
+    static const char *const PARTS[] = {"corpus", "getups", "motions", "seed", "settings"};
     hrc_status status = HRC_OK;
     for (int i = 0; i < COUNT(PARTS) && status == HRC_OK; i++)
         if (!json_equal(json_object_get(now, PARTS[i]),
@@ -236,9 +266,10 @@ static int finish(const road *r)
     planner_path(planner, r, r->a->cfg.train_rounds);
     if (!leads()) return EXIT_DONE;
     if (r->a->json)
-        return cli_json(json_pack("{s:s, s:s, s:s, s:O}", "tracker", r->tracker, "planner", planner, "report",
-                                  r->report, "stages", json_object_get(r->state, "done")));
-    printf("%s, %s; report %s\n", r->tracker, planner, r->report);
+        return cli_json(json_pack("{s:s, s:s, s:s, s:s, s:O}", "tracker", r->tracker, "planner", planner,
+                                  "planner_35d", r->robot, "report", r->report, "stages",
+                                  json_object_get(r->state, "done")));
+    printf("%s, %s, %s; report %s\n", r->tracker, planner, r->robot, r->report);
     return EXIT_DONE;
 }
 
@@ -270,6 +301,7 @@ static int run_train(const args *a)
     if (!r.folder) return cli_usage(a, "--out is missing");
     if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or --motion FILE");
     snprintf(r.tracker, sizeof r.tracker, "%s/tracker.safetensors", r.folder);
+    snprintf(r.robot, sizeof r.robot, "%s/planner-35d.safetensors", r.folder);
     snprintf(r.report, sizeof r.report, "%s/report.html", r.folder);
     snprintf(r.record, sizeof r.record, "%s/train.json", r.folder);
     comm_start();
@@ -284,6 +316,7 @@ static const option OPTIONS[] = {
     {"out", "FOLDER", NULL, "where models, logs, checkpoints and the report go (-o)"},
     PRESET_OPTION,
     {"corpus", "FILE[,FILE]", NULL, "all clips of one or several corpora but those they hold out"},
+    {"getups", "FILE[,FILE]", NULL, "get-ups that the tracker is trained on, too (corpus build --get-ups)"},
     {"motion", "FILE...", NULL, "motions beside them, or alone; FILE#NAME is one clip of a corpus"},
     {"suite", "NAME", "validation", "what the closing report is about: a suite by name, or a FILE.csv"},
     {"suite-corpus", "FILE", NULL, "where its clips are; default: the shipped corpus"},
@@ -298,7 +331,8 @@ const command CMD_TRAIN = {
     .details =
         "The same line goes on where it was stopped, also after kill -9. Settings come from --preset (heracles\n"
         "help preset), --config and --section.key=value. 'train tracker' and 'train planner' do the parts.",
-    .example = "heracles train --corpus motions/cmu.safetensors --preset general -o trained",
+    .example =
+        "heracles train --corpus motions/cmu.safetensors --getups motions/getups.safetensors --preset general -o trained",
     .options = OPTIONS,
     .max_operands = -1,
     .run = run_train,
