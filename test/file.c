@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "shell.h"
+#include "small.h"
 
 static hrc_status write_text(const char *path, const char *text, hrc_error *err)
 {
@@ -74,6 +75,26 @@ static void test_no_regular_file(void)
     ENSURE(shell("timeout 5 $HERACLES motion info $T/pipe.csv") == 1 && says("is not a regular file"));
 }
 
+/* What is tried before it is given out goes where the name leads too. */
+static void test_exports(void)
+{
+    small_tracker("t.safetensors", "default");
+    make_link("real.onnx", "link.onnx");
+    make_link("real.npz", "u.npz");
+    make_link("real.yaml", "deploy.yaml");
+    ENSURE(shell("$HERACLES export $T/t.safetensors -o $T/link.onnx && test -s $T/real.onnx") == 0);
+    ENSURE(is_link(test_path("link.onnx")));
+    ENSURE(shell("$HERACLES export $T/t.safetensors -o $T/u.onnx --dialect unitree --motion "
+                 "motions/wave.safetensors && test -s $T/u.onnx -a -s $T/real.npz -a -s $T/real.yaml") == 0);
+    ENSURE(is_link(test_path("u.npz")) && is_link(test_path("deploy.yaml")));
+    ENSURE(
+        shell(
+            "mkfifo $T/pipe.onnx; timeout 60 cmp - $T/real.onnx < $T/pipe.onnx & \n"
+            "timeout 60 $HERACLES export $T/t.safetensors -o $T/pipe.onnx && wait $! && test -p $T/pipe.onnx") ==
+        0);
+    ENSURE(shell("ls $T | grep unproven") == 1);
+}
+
 /* Overwritten in place by somebody else, or cut: what was read is still there. */
 static void test_stays(void)
 {
@@ -116,4 +137,5 @@ static void test_killed_writer(void)
 }
 
 TEST_TABLE({"file.links", test_links}, {"file.no_regular_file", test_no_regular_file},
-           {"file.stays", test_stays}, {"file.killed_writer", test_killed_writer})
+           {"file.exports", test_exports}, {"file.stays", test_stays},
+           {"file.killed_writer", test_killed_writer})

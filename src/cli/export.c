@@ -95,7 +95,7 @@ static hrc_status write_checked(parity *p, const args *a, const hrc_model *m, co
     hrc_status status = onnx_export_tracker(&m->track, trial, err);
     if (status == HRC_OK) status = export_prove(p, a, m, trial, &list.courses[0], err);
     courses_free(&list);
-    if (status == HRC_OK && rename(trial, out)) status = fail(err, HRC_EFILE, "%s: cannot be written", out);
+    if (status == HRC_OK) status = file_move(out, trial, err);
     if (status < 0) unlink(trial);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/export.h"
 #include "motion/import/formats.h"
@@ -130,8 +131,7 @@ static hrc_status write_files(const places *p, const hrc_model *m, const hrc_mot
 static hrc_status move_files(const places *p, hrc_error *err)
 {
     for (int i = p->n - 1; i >= 0; i--) /* the policy last */
-        if (rename(p->trial[i], p->final[i]))
-            return fail(err, HRC_EFILE, "%s: cannot be written: %s", p->final[i], strerror(errno));
+        TRY(file_move(p->final[i], p->trial[i], err));
     return HRC_OK;
 }
 
