@@ -15,8 +15,8 @@
 #include "test.h"
 
 #define MAX_TABLES 128
-/* Of one test: the longest takes a minute, under a sanitizer on a busy machine some; but for one whose length SOAK_S
- * or SOAK_STEPS set. */
+/* Of one test: the longest takes a minute, under a sanitizer on a busy machine some; but for one whose length
+ * SOAK_S or SOAK_STEPS set. */
 #define LONGEST_S 900
 #define SOAK_LONGEST_S 86400
 
