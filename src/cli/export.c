@@ -163,7 +163,7 @@ static int told_with_motion(const args *a, const parity *p, onnx_dialect dialect
 static int export_for_runner(const args *a, const hrc_model *m, onnx_dialect dialect, const char *out)
 {
     hrc_error err;
-    parity p;
+    parity p = {0};
     if (!arg(a, "motion"))
         return cli_usage(a, "--motion is missing: the motion that goes into a file of this dialect");
     if (export_with_motion(&p, a, m, dialect, out, &err) < 0) return cli_fail(&err);
@@ -174,7 +174,7 @@ static int export_tracker(const args *a, const hrc_model *m, const char *out)
 {
     json_t *v = NULL;
     hrc_error err;
-    parity p;
+    parity p = {0};
     const char *dialect = arg(a, "dialect");
     if (model_of_others(m)) return cli_usage(a, "%.80s is an ONNX model already", a->operands[0]);
     if (!strcmp(dialect, "beyondmimic")) return export_for_runner(a, m, ONNX_BEYONDMIMIC, out);
