@@ -66,6 +66,7 @@ static void test_sizes(void)
 /* A stored member of an NPZ that declares more than the file has. */
 static void test_npz_sizes(void)
 {
+    static const unsigned char SIZES[8] = {0, 0, 0, 0x0c, 0, 0, 0, 0x0c};
     hrc_error err;
     file_view v;
     clip c;
@@ -76,7 +77,7 @@ static void test_npz_sizes(void)
     memcpy(copy, v.data, v.size);
     for (size_t i = 0; i + 46 < v.size; i++) /* every entry of the central directory: 200 MB, both sizes */
         if (!memcmp(copy + i, "PK\1\2", 4)) {
-            memcpy(copy + i + 20, "\0\0\0\x0c\0\0\0\x0c", 8);
+            memcpy(copy + i + 20, SIZES, sizeof SIZES);
             changed++;
         }
     ENSURE(changed > 0);
