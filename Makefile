@@ -56,8 +56,8 @@ test: $(BUILD)/.packages-test
 	@$(MAKE) --no-print-directory all $(BUILD)/test/run
 	$(BUILD)/test/run $(TEST)
 
-# An hour of hard motions with healthy sensors, one under random faults, and what the bounds on targets cost; in
-# simulated time, about ten minutes of an idle core.
+# An hour of hard motions with healthy sensors, one under random faults, one with recovery on besides, and what the
+# bounds on targets cost; in simulated time, about half an hour of one core.
 .PHONY: soak
 soak: $(BUILD)/.packages-test
 	@$(MAKE) --no-print-directory all $(BUILD)/test/run

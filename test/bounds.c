@@ -343,6 +343,24 @@ static void test_null(void)
     ENSURE(hrc_step(NULL, &now, window, &target, &err) == HRC_EINVAL);
     ENSURE(hrc_plan(NULL, &request, &k, NULL, &err) == HRC_EINVAL);
     ENSURE(!hrc_controller_report(NULL) && !hrc_plan_wanted(NULL, NULL));
+    hrc_motion motion = {0};
+    const float pose[HRC_NQ] = {0, 0, 1, 1};
+    ENSURE(hrc_motion_load(&motion, NULL, 0, NULL, &err) == HRC_EINVAL);
+    ENSURE(hrc_motion_load(NULL, "motions/wave.safetensors", 0, NULL, &err) == HRC_EINVAL);
+    ENSURE(hrc_motion_resample(&motion, NULL, 1, 50, &err) == HRC_EINVAL);
+    ENSURE(hrc_motion_resample(NULL, pose, 1, 50, &err) == HRC_EINVAL);
+    ENSURE(hrc_motion_resample(&motion, pose, 1, NAN, &err) == HRC_EINVAL);
+    ENSURE(hrc_append(NULL, pose, 1, 50, &err) == HRC_EINVAL && hrc_append(s.c, NULL, 1, 50, &err) < 0);
+    ENSURE(hrc_append(s.c, pose, 1, NAN, &err) == HRC_EINVAL && hrc_append(s.c, pose, -1, 50, &err) < 0);
+    ENSURE(hrc_follow(s.c, &(hrc_motion){.n = 3}, 0, 0, &err) == HRC_EINVAL);
+    /* those without a status do nothing, or answer what is true of nothing */
+    hrc_controller_reset(NULL), hrc_controller_use_planner(NULL, 1), hrc_plan_give(NULL, 0, NULL);
+    hrc_tracker_reset(NULL);
+    ENSURE(hrc_ahead(NULL) == 0 && hrc_room(NULL) == 0 && hrc_tracker_lead(NULL) == 0);
+    ENSURE(hrc_robot_joint_index(NULL) == -1 && !*hrc_model_trained(NULL));
+    hrc_controller_free(NULL), hrc_tracker_free(NULL), hrc_planner_free(NULL), hrc_model_free(NULL);
+    hrc_motion_free(NULL);
+    ENSURE_OK(hrc_control(s.c, &now, &target, &err)); /* nothing has changed */
     scene_close(&s);
 }
 

@@ -67,6 +67,9 @@ static void test_films(void)
     ENSURE(shell(VIEW "a.mp4 --at 0,0.3 --fps 10 && head -c 8 $T/a.mp4 | tail -c 4") == 0 && says("ftyp"));
     ENSURE(shell("ffmpeg -loglevel error -i $T/a.mp4 -f framecrc - | grep -c '^0,'") == 0);
     ENSURE(atoi(shell_output) == 4); /* 0, 0.1, 0.2, 0.3 s */
+    ENSURE(shell("ln -s real.gif $T/link.gif; " VIEW
+                 "link.gif --at 0,0.1 --fps 10 && test -L $T/link.gif && cmp -n 6 "
+                 "$T/real.gif $T/a.gif") == 0);
     ENSURE(shell(VIEW "b.mp4 --at 500") == 1 && says("is empty; the motion lasts"));
     ENSURE(shell("ls $T/b.mp4*") != 0);
 }

@@ -7,8 +7,11 @@
 #include "base/seal.h"
 #include "eval/rollout.h"
 #include "motion/corpus.h"
+#include "motion/import/bvh.h"
+#include "motion/import/formats.h"
 #include "motion/manifest.h"
 #include "motion/retarget/skeleton.h"
+#include "motion/retarget/skeleton_map.h"
 #include "motion/suite.h"
 #include "plan/model.h"
 #include "shell.h"
@@ -63,6 +66,7 @@ static void test_sizes(void)
 /* A stored member of an NPZ that declares more than the file has. */
 static void test_npz_sizes(void)
 {
+    static const unsigned char SIZES[8] = {0, 0, 0, 0x0c, 0, 0, 0, 0x0c};
     hrc_error err;
     file_view v;
     clip c;
@@ -73,7 +77,7 @@ static void test_npz_sizes(void)
     memcpy(copy, v.data, v.size);
     for (size_t i = 0; i + 46 < v.size; i++) /* every entry of the central directory: 200 MB, both sizes */
         if (!memcmp(copy + i, "PK\1\2", 4)) {
-            memcpy(copy + i + 20, "\0\0\0\x0c\0\0\0\x0c", 8);
+            memcpy(copy + i + 20, SIZES, sizeof SIZES);
             changed++;
         }
     ENSURE(changed > 0);
@@ -196,6 +200,80 @@ static void test_byte_order_mark(void)
                  "$HERACLES motion info $T/bom.$f || exit 1; done") == 0);
 }
 
+/* ---- What was found once ---- */
+
+static hrc_status parse_corpus(const char *path, file_view bytes, hrc_error *err)
+{
+    corpus all;
+    clip c;
+    TRY(corpus_parse(&all, path, bytes, err));
+    hrc_status status = corpus_clip(&all, 0, &c, err);
+    if (status == HRC_OK) clip_free(&c);
+    corpus_close(&all);
+    return status;
+}
+
+static hrc_status parse_as(const char *kind, const char *path, file_view bytes, hrc_error *err)
+{
+    static skeleton_map map;
+    config cfg = config_default();
+    suite s;
+    manifest m;
+    bvh b;
+    clip c;
+    hrc_status status;
+    if (!strcmp(kind, "corpus")) return parse_corpus(path, bytes, err);
+    if (!strcmp(kind, "config")) return config_parse(&cfg, path, bytes, err);
+    if (!strcmp(kind, "map")) return skeleton_map_parse(&map, path, bytes, err);
+    if (!strcmp(kind, "suite")) {
+        status = suite_parse(&s, path, bytes, err);
+        if (status == HRC_OK) suite_free(&s);
+    } else if (!strcmp(kind, "manifest")) {
+        status = manifest_parse(&m, path, bytes, err);
+        if (status == HRC_OK) manifest_free(&m);
+    } else if (!strcmp(kind, "bvh")) {
+        status = bvh_parse(&b, path, bytes, NULL, err);
+        if (status == HRC_OK) bvh_free(&b);
+    } else {
+        status = clip_parse(&c, path, bytes, NULL, NULL, err);
+        if (status == HRC_OK) clip_free(&c);
+    }
+    return status;
+}
+
+/* test/data/found-KIND-WHAT, which the fuzzers begin with too: refused with these words, or taken ("") as
+ * what they are. A new one needs a line here. */
+static void test_found(void)
+{
+    static const struct {
+        const char *kind, *what, *words;
+    } FOUND[] = {
+        {"bvh", "bytes", ""},
+        {"config", "bytes", "found-config-bytes:2"},
+        {"corpus", "far", "is inf, expected a number"},
+        {"csv", "float", "expected a finite number"},
+        {"csv", "mark", ""},
+        {"manifest", "bytes", "control"},
+        {"map", "bytes", "found-map-bytes:"},
+        {"npz", "sizes", "but the file has"},
+        {"safetensors", "odd", ""},
+        {"safetensors", "sizes", "but the file has 432 bytes"},
+        {"suite", "bytes", "control"},
+    };
+    ENSURE(shell("ls test/data/found-* | wc -l") == 0 && atoi(shell_output) == COUNT(FOUND));
+    for (int i = 0; i < COUNT(FOUND); i++) {
+        hrc_error err = {{0}};
+        file_view v;
+        char path[200];
+        snprintf(path, sizeof path, "test/data/found-%s-%s", FOUND[i].kind, FOUND[i].what);
+        ENSURE_OK(file_map(path, &v, &err));
+        const hrc_status status = parse_as(FOUND[i].kind, path, v, &err);
+        file_unmap(&v);
+        if ((status == HRC_OK) != !*FOUND[i].words || !strstr(err.text, FOUND[i].words) || !tame(err.text))
+            test_fail(__FILE__, __LINE__, "%s: \"%s\", expected \"%s\"", path, err.text, FOUND[i].words);
+    }
+}
+
 /* ---- What is computed ---- */
 
 /* A corpus whose numbers are finite as doubles and not as floats: its clip is refused. */
@@ -249,5 +327,5 @@ static void test_failed_checkpoint(void)
 TEST_TABLE({"hostile.sizes", test_sizes}, {"hostile.npz_sizes", test_npz_sizes},
            {"hostile.unaligned", test_unaligned}, {"hostile.manifest_time", test_manifest_time},
            {"hostile.control_bytes", test_control_bytes}, {"hostile.byte_order_mark", test_byte_order_mark},
-           {"hostile.corpus_clips", test_corpus_clips}, {"hostile.diverged_run", test_diverged_run},
-           {"hostile.failed_checkpoint", test_failed_checkpoint})
+           {"hostile.found", test_found}, {"hostile.corpus_clips", test_corpus_clips},
+           {"hostile.diverged_run", test_diverged_run}, {"hostile.failed_checkpoint", test_failed_checkpoint})

@@ -8,6 +8,7 @@
 #include "motion/corpus.h"
 #include "motion/shipped.h"
 #include "promise.h"
+#include "robot/posture.h"
 #include "test.h"
 
 #define CLIP_S 20.0 /* longest stretch of one motion */
@@ -75,6 +76,21 @@ static void course_push(course *c, rig *r, float hardest)
     c->push_at += 500 + rng_below(&c->dice, 1500);
 }
 
+/* How often the robot came to lie on the ground, and stood again afterwards. */
+typedef struct {
+    bool down;
+    int falls, rises;
+} fortune;
+
+static void note_fortune(fortune *f, const rig *r)
+{
+    float qpos[HRC_NQ];
+    for (int k = 0; k < HRC_NQ; k++) qpos[k] = (float)simbot_qpos(r->robot)[k];
+    const posture p = posture_of(qpos);
+    if (!f->down && posture_down(&p)) f->down = true, f->falls++;
+    if (f->down && posture_stands(&p)) f->down = false, f->rises++;
+}
+
 /* ---- No false trip ---- */
 
 /* The largest values of the detectors, in units of their thresholds. */
@@ -103,12 +119,13 @@ static void note_margins(margins *m, const watch *w)
     m->rate = fmax(m->rate, SENSORS_RATE_MIN / w->rate);
 }
 
-static void say_margins(const margins *m, double done, int motions)
+static void say_margins(const margins *m, const fortune *f, double done, int motions)
 {
     printf(
-        "\n%.0f s of %d hard motions, no trip; largest in units of the threshold: joints %.2f slow %.2f all %.2f "
-        "stays %.2f, turn %.2f slow %.2f, lean %.2f, rate %.2f\n",
-        done, motions, m->joint, m->slow, m->all, m->stays, m->turn, m->turn_slow, m->lean, m->rate);
+        "\n%.0f s of %d hard motions, no trip, %d times on the ground, %d times up again; largest in units of the "
+        "threshold: joints %.2f slow %.2f all %.2f stays %.2f, turn %.2f slow %.2f, lean %.2f, rate %.2f\n",
+        done, motions, f->falls, f->rises, m->joint, m->slow, m->all, m->stays, m->turn, m->turn_slow,
+        m->lean, m->rate);
 }
 
 /* Healthy sensors are believed, whatever the robot does: postures and speeds are free here, so that it goes
@@ -118,6 +135,7 @@ static void test_healthy(void)
     static rig r;
     static course c;
     margins m = {0};
+    fortune luck = {0};
     double done = 0;
     int motions = 0, said = 0;
     course_open(&c, 11);
@@ -125,19 +143,21 @@ static void test_healthy(void)
     while (done < soak_s()) {
         double seconds = course_next(&c, &r);
         rig_open_limits(&r);
+        luck.down = false;
         while (rig_seconds(&r) < seconds && r.p.mode != PILOT_TRIPPED) {
             rig_tick(&r);
             course_push(&c, &r, 60);
             note_margins(&m, &r.p.eyes);
+            note_fortune(&luck, &r);
         }
         ENSURE(!simbot_diverged(r.robot));
         if (r.p.mode == PILOT_TRIPPED)
             test_fail(__FILE__, __LINE__, "after %.0f s a healthy robot tripped: %s, joint %d",
                       done + rig_seconds(&r), trip_text(r.p.why), r.p.joint);
         done += rig_seconds(&r), motions++;
-        if (talkative() && done / 600 > said + 1) said++, say_margins(&m, done, motions);
+        if (talkative() && done / 600 > said + 1) said++, say_margins(&m, &luck, done, motions);
     }
-    if (talkative()) say_margins(&m, done, motions);
+    if (talkative()) say_margins(&m, &luck, done, motions);
     corpus_close(&c.motions);
     rig_close(&r);
 }
@@ -171,6 +191,15 @@ static const kind KIND[] = {
 };
 enum { KINDS = sizeof KIND / sizeof *KIND, MOST = 4096, STARTED = 100 /* ticks: ramp and hold are over */ };
 
+/* BOUNDED: the gate's limits as they are, a fall trips. FREE: recovery is on (deploy.tilt and the like are
+ * open), pushes throw the robot over, and there is time to get up before the fault comes. */
+typedef struct {
+    bool free;
+    float hardest;   /* push, N s */
+    uint32_t latest; /* tick at which the fault begins */
+} manner;
+static const manner BOUNDED = {false, 25, 2000}, FREE = {true, 60, 5000};
+
 typedef struct {
     int begun, answered, fell; /* fell: tripped before the fault came */
     int n;
@@ -183,14 +212,15 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static mishap draw(rng *r, const kind *k)
+/* It begins 1 s after the start at the earliest. */
+static mishap draw(rng *r, const kind *k, uint32_t latest)
 {
     double size = k->lo + (k->hi - k->lo) * (double)rng_uniform(r, 0, 1);
     if (k->both && rng_below(r, 2)) size = -size;
     return (mishap){.kind = k->kind,
                     .joint = (int)rng_below(r, HRC_JOINTS),
                     .size = size,
-                    .at = 500 + rng_below(r, 1500)};
+                    .at = 500 + rng_below(r, latest - 500)};
 }
 
 /* A command for every state, and none that breaks a promise; once tripped, damping for good. */
@@ -213,22 +243,28 @@ static bool answered(const rig *r)
 }
 
 /* One flight with one fault; damping, or the way down and then damping, is watched to its end. */
-static void fly(rig *r, course *c, const kind *k, tally *t)
+static void fly(rig *r, course *c, const kind *k, const manner *how, tally *t, fortune *luck)
 {
-    mishap m = draw(&c->dice, k);
+    mishap m = draw(&c->dice, k, how->latest);
     promise kept = {0};
     do { /* a motion that begins on the ground is refused: damping goes on */
         memset(&kept, 0, sizeof kept);
         mishap_put(r, NULL);
         course_next(c, r);
+        if (how->free) rig_open_limits(r);
         mishap_put(r, &m);
         while (r->tick < STARTED) checked_tick(r, &kept, &m);
     } while (r->p.mode != PILOT_POLICY);
-    while (mishap_age(&m, r) < 0 && !answered(r)) checked_tick(r, &kept, &m), course_push(c, r, 25);
+    luck->down = false;
+    while (mishap_age(&m, r) < 0 && !answered(r)) {
+        checked_tick(r, &kept, &m);
+        course_push(c, r, how->hardest);
+        note_fortune(luck, r);
+    }
     bool fell = answered(r);
     double longest = k->bound_s > 0 ? k->bound_s : 4;
     while (!fell && !answered(r) && mishap_age(&m, r) < longest)
-        checked_tick(r, &kept, &m), course_push(c, r, 25);
+        checked_tick(r, &kept, &m), course_push(c, r, how->hardest);
     t->begun++, t->fell += fell;
     if (!fell && answered(r)) {
         t->answered++;
@@ -252,12 +288,14 @@ static void say(const char *name, tally *t)
         printf("- | - |\n");
 }
 
-static void say_all(const tally *of, int faults, int64_t ticks)
+static void say_all(const tally *of, const fortune *luck, int faults, int64_t ticks)
 {
     static tally all, one;
     memset(&all, 0, sizeof all);
-    printf("\n%d faults in %.0f s, %lld commands, all within their bounds\n", faults,
-           (double)ticks / ROBOT_HZ, (long long)ticks);
+    printf(
+        "\n%d faults in %.0f s, %lld commands, all within their bounds; before a fault %d times on the ground, %d "
+        "times up again\n",
+        faults, (double)ticks / ROBOT_HZ, (long long)ticks, luck->falls, luck->rises);
     printf("| fault | flights | fell before | answered | p50, ms | max, ms |\n");
     for (int k = 0; k < KINDS; k++) {
         one = of[k];
@@ -270,26 +308,37 @@ static void say_all(const tally *of, int faults, int64_t ticks)
 }
 
 /* The planner is on; pushes go on too. The table is said every ten minutes of the robot's time. */
-static void test_faults(void)
+static void soak_faults(const manner *how, uint64_t seed)
 {
     static rig r;
     static course c;
     static tally of[KINDS];
+    fortune luck = {0};
     int64_t ticks = 0, said = 0;
     int n = 0;
-    course_open(&c, 41);
-    rig_open(&r, true, 1, soak_seed(42));
+    course_open(&c, seed);
+    rig_open(&r, true, 1, soak_seed(seed + 1));
     memset(of, 0, sizeof of);
     for (; (double)ticks < soak_s() * ROBOT_HZ; n++) {
-        fly(&r, &c, &KIND[n % KINDS], &of[n % KINDS]);
+        fly(&r, &c, &KIND[n % KINDS], how, &of[n % KINDS], &luck);
         ticks += r.tick;
-        if (talkative() && ticks / (600 * ROBOT_HZ) > said) said++, say_all(of, n + 1, ticks);
+        if (talkative() && ticks / (600 * ROBOT_HZ) > said) said++, say_all(of, &luck, n + 1, ticks);
     }
     const simbot_counts *counts = simbot_count(r.robot);
     ENSURE(counts->bad_number == 0 && counts->bad_mode == 0 && counts->bad_crc == 0);
-    if (talkative()) say_all(of, n, ticks);
+    if (talkative()) say_all(of, &luck, n, ticks);
     corpus_close(&c.motions);
     rig_close(&r);
+}
+
+static void test_faults(void)
+{
+    soak_faults(&BOUNDED, 41);
+}
+
+static void test_recovery(void)
+{
+    soak_faults(&FREE, 51);
 }
 
 /* ---- What the bounds on targets cost ---- */
@@ -349,4 +398,5 @@ static void test_completion(void)
     rig_close(&r);
 }
 
-TEST_TABLE({"soak.healthy", test_healthy}, {"soak.faults", test_faults}, {"soak.completion", test_completion})
+TEST_TABLE({"soak.healthy", test_healthy}, {"soak.faults", test_faults}, {"soak.recovery", test_recovery},
+           {"soak.completion", test_completion})

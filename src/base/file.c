@@ -174,3 +174,13 @@ hrc_status file_write(const char *path, const file_piece *pieces, int n, hrc_err
         bad = replace(target, temporary, pieces, n);
     return bad ? fail(err, HRC_EFILE, "%s: cannot write: %s", path, strerror(errno)) : HRC_OK;
 }
+
+hrc_status file_move(const char *path, const char *trial, hrc_error *err)
+{
+    file_view bytes;
+    TRY(file_map(trial, &bytes, err));
+    hrc_status status = file_write(path, &(file_piece){bytes.data, bytes.size}, 1, err);
+    file_unmap(&bytes);
+    if (status == HRC_OK) unlink(trial);
+    return status;
+}

@@ -28,4 +28,8 @@ typedef struct {
 
 hrc_status file_write(const char *path, const file_piece *pieces, int n, hrc_error *err);
 
+/* What another program wrote, or what had to be tried first, goes from `trial` to `path` in the same way.
+ * `trial` is removed when that has worked. */
+hrc_status file_move(const char *path, const char *trial, hrc_error *err);
+
 #endif

@@ -95,7 +95,7 @@ static hrc_status write_checked(parity *p, const args *a, const hrc_model *m, co
     hrc_status status = onnx_export_tracker(&m->track, trial, err);
     if (status == HRC_OK) status = export_prove(p, a, m, trial, &list.courses[0], err);
     courses_free(&list);
-    if (status == HRC_OK && rename(trial, out)) status = fail(err, HRC_EFILE, "%s: cannot be written", out);
+    if (status == HRC_OK) status = file_move(out, trial, err);
     if (status < 0) unlink(trial);
     return status;
 }
@@ -163,7 +163,7 @@ static int told_with_motion(const args *a, const parity *p, onnx_dialect dialect
 static int export_for_runner(const args *a, const hrc_model *m, onnx_dialect dialect, const char *out)
 {
     hrc_error err;
-    parity p;
+    parity p = {0};
     if (!arg(a, "motion"))
         return cli_usage(a, "--motion is missing: the motion that goes into a file of this dialect");
     if (export_with_motion(&p, a, m, dialect, out, &err) < 0) return cli_fail(&err);
@@ -174,7 +174,7 @@ static int export_tracker(const args *a, const hrc_model *m, const char *out)
 {
     json_t *v = NULL;
     hrc_error err;
-    parity p;
+    parity p = {0};
     const char *dialect = arg(a, "dialect");
     if (model_of_others(m)) return cli_usage(a, "%.80s is an ONNX model already", a->operands[0]);
     if (!strcmp(dialect, "beyondmimic")) return export_for_runner(a, m, ONNX_BEYONDMIMIC, out);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/export.h"
 #include "motion/import/formats.h"
@@ -102,13 +103,12 @@ static hrc_status find_places(places *p, onnx_dialect dialect, const char *out, 
     const char *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out;
     const int folder = (int)(name - out), stem = (int)strlen(name) - 5;
     if (folder + 2 * stem > 3900 || stem > 180) return fail(err, HRC_EFILE, "%.80s...: too long a name", out);
-    const char *const names[FILES] = {[YAML] = "deploy.yaml"};
     snprintf(p->folder, sizeof p->folder, "%.*s%.*s.unproven", folder, out, stem, name);
     p->n = dialect == ONNX_UNITREE ? FILES : 1;
     for (int i = 0; i < p->n; i++) {
         char file[4096];
-        if (names[i])
-            snprintf(file, sizeof file, "%s", names[i]);
+        if (i == YAML)
+            snprintf(file, sizeof file, "deploy.yaml");
         else
             snprintf(file, sizeof file, "%.*s%s", stem, name, i == NPZ ? ".npz" : ".onnx");
         snprintf(p->trial[i], sizeof p->trial[i], "%.*s%.*s.unproven/%.190s", folder, out, stem, name, file);
@@ -130,8 +130,7 @@ static hrc_status write_files(const places *p, const hrc_model *m, const hrc_mot
 static hrc_status move_files(const places *p, hrc_error *err)
 {
     for (int i = p->n - 1; i >= 0; i--) /* the policy last */
-        if (rename(p->trial[i], p->final[i]))
-            return fail(err, HRC_EFILE, "%s: cannot be written: %s", p->final[i], strerror(errno));
+        TRY(file_move(p->final[i], p->trial[i], err));
     return HRC_OK;
 }
 

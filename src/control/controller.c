@@ -111,6 +111,7 @@ void hrc_controller_free(hrc_controller *c)
 
 void hrc_controller_reset(hrc_controller *c)
 {
+    if (!c) return;
     hrc_tracker_reset(c->track);
     c->have_plan = c->wanted = false;
     c->asked = c->options.replan; /* due */
@@ -121,6 +122,7 @@ void hrc_controller_reset(hrc_controller *c)
 
 void hrc_controller_use_planner(hrc_controller *c, int on)
 {
+    if (!c) return;
     on = on && c->can_plan;
     if (on == c->use_planner) return;
     c->use_planner = on;
@@ -177,12 +179,12 @@ hrc_status hrc_append(hrc_controller *c, const float *qpos, int n, double fps, h
 
 int hrc_ahead(const hrc_controller *c)
 {
-    return c->reference.motion.n < 1 ? 0 : follow_length(&c->reference) - 1 - c->reference.frame;
+    return !c || c->reference.motion.n < 1 ? 0 : follow_length(&c->reference) - 1 - c->reference.frame;
 }
 
 int hrc_room(const hrc_controller *c)
 {
-    return c->more->capacity - (c->more->n - used_frames(c));
+    return c ? c->more->capacity - (c->more->n - used_frames(c)) : 0;
 }
 
 /* ---- Practice ---- */
@@ -270,6 +272,7 @@ int hrc_plan_wanted(hrc_controller *c, hrc_plan_request *out)
 
 void hrc_plan_give(hrc_controller *c, int64_t step, const hrc_keyframes *plan)
 {
+    if (!c) return;
     hrc_report *r = &c->report;
     c->have_plan = false;
     if (!plan) return;

@@ -101,6 +101,7 @@ hrc_kind hrc_model_kind(const hrc_model *m)
 
 const char *hrc_model_trained(const hrc_model *m)
 {
+    if (!m) return "";
     if (model_of_others(m)) return m->others.about;
     return m->kind == HRC_TRACKER ? m->track.trained : m->plan.trained;
 }
@@ -244,6 +245,7 @@ void hrc_tracker_free(hrc_tracker *t)
 
 void hrc_tracker_reset(hrc_tracker *t)
 {
+    if (!t) return;
     if (t->others)
         others_reset(t->others);
     else
@@ -253,6 +255,7 @@ void hrc_tracker_reset(hrc_tracker *t)
 
 int hrc_tracker_lead(const hrc_tracker *t)
 {
+    if (!t) return 0;
     return t->others ? t->model->others.lead : t->model->track.lead;
 }
 

@@ -154,7 +154,7 @@ static hrc_status feed(encoder *e, chromium *c, const film_options *o, hrc_error
     return HRC_OK;
 }
 
-/* Into a file beside it, which then takes its name: whole or not at all. */
+/* Into a file beside it, which then goes to where the name leads: whole or not at all. */
 static hrc_status write_film(const char *path, chromium *c, const film_options *o, hrc_error *err)
 {
     char part[4200];
@@ -169,8 +169,7 @@ static hrc_status write_film(const char *path, chromium *c, const film_options *
         if (status == HRC_OK) status = finished;
     }
     signal(SIGPIPE, old);
-    if (status == HRC_OK && rename(part, path) < 0)
-        status = fail(err, HRC_EFILE, "%s: %s", path, strerror(errno));
+    if (status == HRC_OK) status = file_move(path, part, err);
     if (status < 0) unlink(part);
     return status;
 }

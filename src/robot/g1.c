@@ -418,7 +418,7 @@ const hrc_joint *hrc_robot_joints(void)
 
 int hrc_robot_joint_index(const char *name)
 {
-    for (int i = 0; i < HRC_JOINTS; i++)
+    for (int i = 0; i < HRC_JOINTS && name; i++)
         if (strcmp(G1_JOINT[i].name, name) == 0) return i;
     return -1;
 }
