@@ -532,9 +532,9 @@ static double distance_to_guides(planner_trainer *t, const lessons *l)
 /* A round in small: what led robots up in some situations brings plans nearer to it in others. */
 static void test_learns(void)
 {
-    static const char *const SETTINGS[] = {
-        "planner.width=64", "planner.depth=2",   "planner.batch=64",    "planner.steps=200",
-        "planner.warmup=5", "planner.rate=3e-3", "planner.average=0.9", "planner.precision=float"};
+    static const char *const SETTINGS[] = {"planner.width=64",    "planner.depth=2",      "planner.batch=64",
+                                           "planner.steps=200",   "planner.warmup=5",     "planner.rate=3e-3",
+                                           "planner.average=0.9", "train.precision=float"};
     gym g = gym_open();
     hrc_error err;
     lessons seen = {0}, unseen = {0};

@@ -36,16 +36,13 @@ NN_FN double ppo_surrogate(real *dlogp, double *clipped, const real *logp, const
     return sum / n;
 }
 
-NN_FN double ppo_value_loss(real *dvalue, const real *value, const real *old, const real *target, int n,
-                            double clip)
+NN_FN double ppo_value_loss(real *dvalue, const real *value, const real *target, int n)
 {
     double sum = 0;
     for (int i = 0; i < n; i++) {
-        const double v = (double)value[i], o = (double)old[i], gap = v - (double)target[i];
-        const double near = o + fmin(fmax(v - o, -clip), clip) - (double)target[i];
-        const bool held = clip > 0 && near * near > gap * gap;
-        sum += held ? near * near : gap * gap;
-        dvalue[i] = (real)(held ? 0 : 2 * gap / n); /* held: the clamp keeps it constant */
+        const double gap = (double)value[i] - (double)target[i];
+        sum += gap * gap;
+        dvalue[i] = (real)(2 * gap / n);
     }
     return sum / n;
 }

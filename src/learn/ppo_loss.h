@@ -19,9 +19,7 @@ NN_FN void ppo_advantages(real *advantage, real *target, const real *reward, con
 NN_FN double ppo_surrogate(real *dlogp, double *clipped, const real *logp, const real *old,
                            const real *advantage, int n, double clip);
 
-/* Mean over n of max((V - R)^2, (old + clamp(V - old, +-clip) - R)^2); clip 0: of (V - R)^2. dvalue (n) is
- * set to its gradient. */
-NN_FN double ppo_value_loss(real *dvalue, const real *value, const real *old, const real *target, int n,
-                            double clip);
+/* Mean over n of (V - R)^2; dvalue (n) is set to its gradient. */
+NN_FN double ppo_value_loss(real *dvalue, const real *value, const real *target, int n);
 
 #endif

@@ -88,7 +88,6 @@ static config exact_physics(const config *cfg)
 {
     config c = *cfg, plain = config_default();
     c.sim_timestep = plain.sim_timestep, c.sim_substeps = plain.sim_substeps;
-    c.sim_iterations = plain.sim_iterations;
     memcpy(c.sim_feet, plain.sim_feet, sizeof c.sim_feet);
     memcpy(c.sim_self_collision, plain.sim_self_collision, sizeof c.sim_self_collision);
     memcpy(c.sim_damping, plain.sim_damping, sizeof c.sim_damping);
@@ -382,7 +381,7 @@ static bool matters(const config_entry *e, const char *method)
         if (!strcmp(e->section, OTHERS[i])) return false;
     for (int i = 0; i < COUNT(METHODS); i++)
         if (!strcmp(e->section, METHODS[i])) return !strncmp(method, METHODS[i], strlen(METHODS[i]));
-    return strcmp(e->section, "train") || !strcmp(e->key, "iterations");
+    return strcmp(e->section, "train") || !strcmp(e->key, "iterations") || !strcmp(e->key, "precision");
 }
 
 /* The settings as a whole are one entry; say which of them differs. */
@@ -395,7 +394,7 @@ static hrc_status check_settings(const tracker_trainer *t, const char *path, hrc
     TRY(tensorfile_open(&file, path, err));
     const char *settings = tensorfile_meta(&file, "config");
     hrc_status status = settings
-                            ? config_parse(&stored, path, (file_view){settings, strlen(settings)}, err)
+                            ? config_parse_stored(&stored, path, settings, err)
                             : fail(err, HRC_EFORMAT, "%s: config is missing, expected its settings", path);
     for (int i = 0; i < n && status == HRC_OK; i++) {
         char was[80] = "", is[80] = "";

@@ -2,7 +2,7 @@
  *
  * One step: action -> joint targets -> physics of one control period -> reference one frame on -> reward and
  * termination against that frame -> where an episode ended, a new one begins -> pushes -> observation. The
- * first frame of the observed window lies tracker.lead frames after the robot's time.
+ * first frame of the observed window lies OBS_LEAD frames after the robot's time.
  *
  * Every world owns a stream of random numbers and depends on nothing but itself and the starts, which change
  * only between steps; so any number of threads gives the same bits. */
