@@ -9,7 +9,7 @@ prefix  ?= /usr/local
 WARN     = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla $(if $(WERROR),-Werror)
 # -ffp-contract=off: the same arithmetic from every compiler and machine. Never -ffast-math: it deletes NaN checks.
 # A bug in a parser must not become more than a crash: canaries, checked copies, guarded stacks, and tables
-# that nobody writes once the program runs.
+# that are not written once the program runs.
 HARDEN   = -fstack-protector-strong -fstack-clash-protection $(if $(SANITIZE),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 LDHARDEN = -Wl,-z,relro,-z,now,-z,noexecstack
 FLAGS    = -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -fopenmp-simd -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC \

@@ -404,7 +404,7 @@ static void test_restarts(void)
     bed_make(&b, cfg, 1, &FIXED);
     env_arrays out = arrays(&b);
     env_reset(b.e, &out);
-    for (int i = 0; i < COUNT(actions); i++) actions[i] = i % 2 ? 4 : -4; /* nobody stands so */
+    for (int i = 0; i < COUNT(actions); i++) actions[i] = i % 2 ? 4 : -4; /* no robot stands so */
     for (int step = 0; step < 150 && begun < 40; step++) {
         env_step(b.e, actions, &out);
         for (int w = 0; w < WORLDS; w++) {

@@ -284,7 +284,7 @@ static int lying_frame(const hrc_motion *way)
         const posture p = posture_of(way->qpos + (size_t)i * HRC_NQ);
         if (posture_down(&p) && p.up[2] < 0.6f) return i;
     }
-    test_fail(__FILE__, __LINE__, "nobody lies");
+    test_fail(__FILE__, __LINE__, "no robot lies");
 }
 
 /* One who lies and is wanted up is led after a moment, and let go when standing; one who stays where it is is

@@ -131,7 +131,7 @@ static int train_planner(const road *r, int round)
     return code;
 }
 
-/* On clips that nobody trained on; by the first process alone. */
+/* On clips that no stage was trained on; by the first process alone. */
 static int report(const road *r)
 {
     char planner[PATH];

@@ -49,7 +49,7 @@ void chromium_close(chromium *c)
     }
     char line[128];
     snprintf(line, sizeof line, "rm -rf '%s'", c->profile);
-    if (*c->profile && system(line) != 0) fflush(NULL); /* a folder that stays in /tmp harms nobody */
+    if (*c->profile && system(line) != 0) fflush(NULL); /* a folder may stay in /tmp */
     free(c->text);
     free(c);
 }

@@ -57,7 +57,7 @@ typedef struct {
     sim *physics;
     int worker; /* of the simulator's pool */
     hrc_controller
-        *control; /* NULL: plain PD tracking of the reference's joints, nobody looks after balance */
+        *control; /* NULL: plain PD tracking of the reference's joints, no balance feedback */
     bool plans;   /* record keyframes too */
     void (*tick)(void *ctx, int frame); /* called now and again; may be NULL */
     void *ctx;

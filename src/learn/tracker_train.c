@@ -402,7 +402,7 @@ static hrc_status check_settings(const tracker_trainer *t, const char *path, hrc
         config_print_value(was, sizeof was, &stored, &e[i]);
         config_print_value(is, sizeof is, t->plan.cfg, &e[i]);
         if (strcmp(was, is) == 0) continue;
-        if (e[i].kind == CFG_REAL) /* written to the last bit, which nobody wants to read */
+        if (e[i].kind == CFG_REAL) /* written to the last bit; the sentence has fewer digits */
             snprintf(was, sizeof was, "%g", atof(was)), snprintf(is, sizeof is, "%g", atof(is));
         status = fail(err, HRC_EFORMAT, "%s: %s.%s is %s, this run has %s; --changed goes on all the same",
                       path, e[i].section, e[i].key, was, is);
@@ -434,7 +434,7 @@ static hrc_status stored_clips(int *out, const char *path, hrc_error *err)
     return HRC_OK;
 }
 
-/* Motions are entries of the identity as sums, which tell nobody anything. */
+/* Motions are entries of the identity as sums, which say nothing to a reader. */
 static hrc_status check_motions(const identity *id, const char *path, bool changed, hrc_error *err)
 {
     if (changed)

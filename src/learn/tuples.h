@@ -1,8 +1,8 @@
 /* Training tuples of the planner (paper 3.4), from two sources.
  *
  * Clips at 50 Hz: a start frame, a segment of log-uniform length l in [H, l_max] that begins there, K keyframes
- * spread over its first H frames, and as the reference the H frames up to the segment's end: what people do now who
- * will be there then. The start state and its velocities are perturbed (the robot never is where the motion is);
+ * spread over its first H frames, and as the reference the H frames up to the segment's end: what the motion does
+ * shortly before it is there. The start state and its velocities are perturbed (the robot never is where the motion is);
  * each tuple scales its perturbation by u^2, u uniform in 0..1: states on the motion and states far off it are both
  * seen. Keyframes stay clean, and x is counted from the clean state's base, so noise does not ask for a correction.
  *

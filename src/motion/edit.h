@@ -15,8 +15,8 @@ void clip_hold(clip *c, double seconds);
 /* A clip of its own that stands still for `still` seconds, blends in `blend` seconds into `in`, and likewise
  * at its end. The robot stands in its default pose, at the place and heading of the clip's end; what speed
  * the root has over the floor is lost evenly during the blend. An end at which the robot is not on its feet
- * (pelvis under 0.5 m or tilted by more than 60 degrees) is held instead, since nobody stands up in half a
- * second. Name and labels stay. On error nothing is left to free. */
+ * (pelvis under 0.5 m or tilted by more than 60 degrees) is held instead, since a get-up takes longer
+ * than half a second. Name and labels stay. On error nothing is left to free. */
 hrc_status clip_pad_standing(clip *out, const clip *in, double still, double blend, hrc_error *err);
 
 #endif

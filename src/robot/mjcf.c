@@ -16,7 +16,7 @@ mjcf_options mjcf_from_config(const config *cfg)
 
 static void write_head(text *out, const mjcf_options *o)
 {
-    /* Bits decide who touches whom: without self-collision the robot meets only what has conaffinity,
+    /* Bits decide which geoms touch: without self-collision the robot meets only what has conaffinity,
      * which is the floor. */
     int affinity = o->self_collision != SELF_NONE;
     text_add(

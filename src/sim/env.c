@@ -33,7 +33,7 @@ struct env {
     int trail_n;
 };
 
-/* ---- Starts that nobody chose: uniform over frames that have a next one ---- */
+/* ---- Starts without a sampler: uniform over frames that have a next one ---- */
 
 static void draw_uniform(const void *ctx, rng *r, int *which, int *frame)
 {
