@@ -15,7 +15,7 @@
 #include "test.h"
 
 #define MAX_TABLES 128
-#define LONGEST_S 900 /* of one test: the longest takes a minute, under a sanitizer on a busy machine some */
+#define LONGEST_S 900 /* of one test: the longest takes a minute, under a sanitizer several */
 
 static const test_case *tables[MAX_TABLES];
 static int ntables;
@@ -109,7 +109,8 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A test that does not end fails the run at once, with its name on the line, instead of holding it up for ever. */
+/* A test that does not end fails the run at once, with its name on the line, instead of holding it up for
+ * ever. */
 static void on_alarm(int signal)
 {
     static const char words[] = "FAILED: no end within LONGEST_S (test/run.c); the run stops here\n";

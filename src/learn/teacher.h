@@ -1,7 +1,7 @@
 /* Recorded ways up from the ground, to teach the planner with: every time that a training clip lies
- * and then stands (motion/phases.h). A robot that lies is led along a way from its moment most like the robot:
- * along the way with the nearest such moment or, when trials have given an order (practice.h), along the first
- * of that. They teach in practice only; no motion is in the planner's file. */
+ * and then stands (motion/phases.h). A robot that lies is led along a way from its moment most like the
+ * robot: along the way with the nearest such moment or, when trials have given an order (practice.h), along
+ * the first of that. They teach in practice only; no motion is in the planner's file. */
 #ifndef HRC_LEARN_TEACHER_H
 #define HRC_LEARN_TEACHER_H
 

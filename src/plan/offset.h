@@ -37,7 +37,7 @@
  * taken from the lowest point of the pose, as if that were on the floor. */
 float plan_off(const float state[HRC_NQ], const float reference[HRC_NQ], bool position);
 
-/* l: how much the robot is lost, 0 to 1. One that stands higher and more upright than its reference is not. */
+/* l: how much the robot is lost, 0 to 1. A robot higher and more upright than its reference is not. */
 float plan_lost(const float state[HRC_NQ], const float reference[HRC_NQ], bool position);
 
 typedef struct {
