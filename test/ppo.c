@@ -8,7 +8,6 @@
 #include "base/rng.h"
 #include "test.h"
 
-#include "learn/gaussian.c"
 #include "learn/mlp_pass.c"
 #include "learn/policy_pass.c"
 #include "learn/ppo_loss.c"

@@ -12,7 +12,6 @@
 #include "learn/imagine.c"
 #include "learn/imagine_loss.c"
 #include "learn/imagine_observe.c"
-#include "learn/imagine_offset.c"
 #include "learn/mlp_pass.c"
 #include "learn/world.c"
 #include "learn/world_fit.c"

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "eval/program.h"
 
 #define PATIENCE_S 180.0
 #define READ_AT_ONCE 65536
@@ -31,6 +30,19 @@ static const char *program(void)
     for (int i = 0; i < COUNT(NAMES); i++)
         if (program_is_there(NAMES[i])) return NAMES[i];
     return NULL;
+}
+
+bool program_is_there(const char *name)
+{
+    const char *folders = getenv("PATH");
+    for (const char *at = folders; at && *at;) {
+        const size_t length = strcspn(at, ":");
+        char path[4096];
+        const int size = snprintf(path, sizeof path, "%.*s/%s", (int)length, at, name);
+        if (size > 0 && size < (int)sizeof path && access(path, X_OK) == 0) return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
 }
 
 bool chromium_is_there(void)

@@ -6,7 +6,6 @@
 #include <tgmath.h>
 
 #include "learn/imagine_loss.h"
-#include "learn/imagine_offset.h"
 #include "plan/offset.h"
 
 #define TURN_COLUMNS (OBS_FRAMES * IMAGINE_TURN)

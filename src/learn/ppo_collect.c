@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "learn/comm.h"
-#include "learn/gaussian.h"
 #include "learn/ppo_loss.h"
 #include "learn/ppo_parts.h"
 
