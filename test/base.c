@@ -67,12 +67,11 @@ static void test_rng_moments(void)
 static void test_rng_streams(void)
 {
     rng a = rng_make(1, 0), b = rng_make(1, 1), again = rng_make(1, 0);
-    rng child = rng_split(&a, 3), other = rng_split(&a, 4);
     int same = 0;
     for (int i = 0; i < 100; i++) {
         uint32_t x = rng_u32(&a);
         ENSURE(x == rng_u32(&again));
-        same += (x == rng_u32(&b)) + (rng_u32(&child) == rng_u32(&other));
+        same += x == rng_u32(&b);
     }
     ENSURE(same == 0);
 }

@@ -415,12 +415,6 @@ env_counts env_count(const env *e)
     return e->counts;
 }
 
-void env_clip_count(const env *e, int which, int64_t *episodes, int64_t *failures)
-{
-    *episodes = e->clip_episodes[which];
-    *failures = e->clip_failures[which];
-}
-
 void env_clear(env *e)
 {
     e->counts = (env_counts){0};

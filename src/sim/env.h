@@ -96,8 +96,7 @@ typedef struct {
     int64_t lost;               /* steps that began beyond the bounds, of hard episodes */
 } env_counts;
 
-env_counts env_count(const env *e);                                                 /* since the last clear */
-void env_clip_count(const env *e, int which, int64_t *episodes, int64_t *failures); /* likewise */
+env_counts env_count(const env *e); /* since the last clear */
 void env_clear(env *e);
 
 /* Sentences: how long episodes last, what ends them, on which clips most. */
