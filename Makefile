@@ -230,7 +230,7 @@ check-onnx: all
 # Optional: a replan here, in PyTorch (apt: python3-torch) and in ONNX Runtime (npm), in the same run.
 compare-planner: all
 	@$(NPM) && cp tools/time_onnx.mjs $(BUILD)/npm/
-	$(BUILD)/heracles train planner motions/wave.safetensors -o $(BUILD)/npm/full.safetensors --planner.timed=off \
+	$(BUILD)/heracles train planner motions/wave.safetensors -o $(BUILD)/npm/full.safetensors --preset paper \
 	    --planner.steps=1 --planner.batch=8 --float --quiet --overwrite
 	$(BUILD)/heracles export $(BUILD)/npm/full.safetensors -o $(BUILD)/npm/full.onnx
 	/usr/bin/python3 tools/compare_planner.py $(abspath $(BUILD))/heracles $(abspath $(BUILD))/npm/full.onnx
