@@ -9,7 +9,7 @@ prefix  ?= /usr/local
 WARN     = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla $(if $(WERROR),-Werror)
 # -ffp-contract=off: the same arithmetic from every compiler and machine. Never -ffast-math: it deletes NaN checks.
 # A bug in a parser must not become more than a crash: canaries, checked copies, guarded stacks, and tables
-# that nobody writes once the program runs.
+# that are not written once the program runs.
 HARDEN   = -fstack-protector-strong -fstack-clash-protection $(if $(SANITIZE),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 LDHARDEN = -Wl,-z,relro,-z,now,-z,noexecstack
 FLAGS    = -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -fopenmp-simd -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC \
@@ -230,7 +230,7 @@ check-onnx: all
 # Optional: a replan here, in PyTorch (apt: python3-torch) and in ONNX Runtime (npm), in the same run.
 compare-planner: all
 	@$(NPM) && cp tools/time_onnx.mjs $(BUILD)/npm/
-	$(BUILD)/heracles train planner motions/wave.safetensors -o $(BUILD)/npm/full.safetensors --planner.timed=off \
+	$(BUILD)/heracles train planner motions/wave.safetensors -o $(BUILD)/npm/full.safetensors --preset paper \
 	    --planner.steps=1 --planner.batch=8 --float --quiet --overwrite
 	$(BUILD)/heracles export $(BUILD)/npm/full.safetensors -o $(BUILD)/npm/full.onnx
 	/usr/bin/python3 tools/compare_planner.py $(abspath $(BUILD))/heracles $(abspath $(BUILD))/npm/full.onnx

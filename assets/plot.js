@@ -28,7 +28,7 @@ const names = [...new Set(logs.flatMap(log => Object.keys(log.columns)))];
 const charts = [];
 let axis = null;
 
-/* Title, unit and scale of a figure; those that nobody named are called as in the log. */
+/* Title, unit and scale of a figure; those without one are called as in the log. */
 function meaning(name) {
   if (LEAD[name]) return LEAD[name];
   const last = name.slice(name.indexOf(".") + 1).replace(/_(rad|m|s|per_s)$/, "").replace(/_/g, " ").replaceAll(".", ", ");

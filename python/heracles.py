@@ -189,7 +189,7 @@ def stance():
 
 
 class _Handle:
-    """Frees what it owns when it is closed, or when nobody holds it any more."""
+    """Frees what it owns when it is closed, or when no reference to it is left."""
     _free = None
 
     def __init__(self):
@@ -217,7 +217,7 @@ class _Handle:
 
 
 class Model(_Handle):
-    """A trained tracker or planner (.safetensors), or someone's tracker (.onnx)."""
+    """A trained tracker or planner (.safetensors), or a tracker of another project (.onnx)."""
     _free = staticmethod(_lib.hrc_model_free)
 
     def __init__(self, path):

@@ -148,7 +148,7 @@ static void test_parts(void)
                 ENSURE(hrc_plan(p, &wrong, &plan, NULL, &err) < 0 && strstr(err.text, "the plan's target"));
             }
             wrong = asked;
-            wrong.reference[11][i % HRC_NQ] = (float)BAD[b]; /* beyond its span: nobody looks at it */
+            wrong.reference[11][i % HRC_NQ] = (float)BAD[b]; /* beyond its span: not looked at */
             ENSURE_OK(hrc_plan(p, &wrong, &plan, NULL, &err));
             ENSURE_OK(hrc_step(t, &good, window, &target, &err));
             ENSURE_OK(hrc_step(u, &good, window, &expected, &err));
@@ -284,7 +284,7 @@ static void test_given_plans(void)
     const float wild[] = {NAN, INFINITY, 1e30f, 7};
     for (int i = 0; i < COUNT(wild); i++)
         for (int k = 0; k < HRC_KEYFRAMES; k++) {
-            const bool only_anchors = k == 0 && isfinite(wild[i]); /* what keyframe 0 says leads nobody */
+            const bool only_anchors = k == 0 && isfinite(wild[i]); /* keyframe 0 leads no robot */
             bad = good;
             bad.qpos[k][7 + 11] = wild[i];
             ENSURE_OK(hrc_follow(c, &s.m, 0, 0, &err)); /* asks at once */

@@ -32,7 +32,7 @@ static void bed_make(bed *b, const tracker_method *method, const char *quantizer
                                            "ppo.worlds=4",
                                            "ppo.horizon=3",
                                            "ppo.minibatches=2",
-                                           "ppo.precision=float",
+                                           "train.precision=float",
                                            "world.worlds=4",
                                            "world.warmup=400",
                                            "world.prefit=2",
@@ -40,7 +40,6 @@ static void bed_make(bed *b, const tracker_method *method, const char *quantizer
                                            "world.width=32",
                                            "world.batch=8",
                                            "world.horizon=4",
-                                           "world.reconstruct=2",
                                            "world.buffer=64",
                                            "sampling.warmup=5"};
     *b = (bed){.method = method, .cfg = config_default()};

@@ -118,7 +118,7 @@ static void test_demo(void)
     ENSURE_NEAR(lying, 8, 1e-6);            /* on its back nothing can fall over */
     ENSURE(standing > 0.3 && standing < 7); /* an untrained tracker does not balance */
     ENSURE(shell("test -s $T/demo.html") == 0);
-    ENSURE(shell("grep -c '\"beside\"' $T/demo.html") == 1); /* one method: nobody stands beside */
+    ENSURE(shell("grep -c '\"beside\"' $T/demo.html") == 1); /* one method: none stands beside */
     small_planner("p.safetensors", 38);
     ENSURE(
         shell("$HERACLES demo motions/wave.safetensors --tracker $T/t.safetensors --planner $T/p.safetensors "

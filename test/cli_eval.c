@@ -222,4 +222,5 @@ static void test_report(void)
 TEST_TABLE({"eval.interface", test_interface}, {"eval.what_it_measures", test_what_it_measures},
            {"eval.same_bits", test_same_bits}, {"eval.seeds", test_seeds},
            {"eval.requirements", test_requirements}, {"eval.refusals", test_refusals},
-           {"eval.methods", test_methods}, {"eval.beside", test_beside}, {"eval.report", test_report}, {"eval.own_suite", test_own_suite})
+           {"eval.methods", test_methods}, {"eval.beside", test_beside}, {"eval.report", test_report},
+           {"eval.own_suite", test_own_suite})

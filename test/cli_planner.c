@@ -97,12 +97,13 @@ static void test_evaluate(void)
     double joints = json_number_value(json_object_get(identity, "joint_rad")),
            root = json_number_value(json_object_get(identity, "root_cm"));
     json_decref(j);
-    ENSURE(complete && near < far);             /* the reference is farther ahead of the robot */
-    ENSURE(joints < 1e-5 && root < 1e-3); /* a planner that has learned nothing passes the reference through */
+    ENSURE(complete && near < far); /* the reference is farther ahead of the robot */
+    /* A planner that has learned nothing passes the reference through. */
+    ENSURE(joints < 1e-5 && root < 1e-3);
 }
 
-/* What ships is nearer to what people do than the reference itself when that is far ahead, and than plans on which
- * nothing is written, if only by the few where a robot would be lost. */
+/* What ships is nearer to what people do than the reference itself when that is far ahead, and than plans on
+ * which nothing is written, if only by the few where a robot would be lost. */
 static void test_shipped(void)
 {
     json_t *j = shell_json("$HERACLES eval planner --model models/planner.safetensors --corpus "
@@ -200,8 +201,7 @@ static void test_interrupt_saves(void)
 }
 
 TEST_TABLE({"cli_planner.train_and_log", test_train_and_log}, {"cli_planner.resume", test_resume},
-           {"cli_planner.processes", test_processes},
-           {"cli_planner.evaluate", test_evaluate}, {"cli_planner.shipped", test_shipped},
-           {"cli_planner.plan", test_plan}, {"cli_planner.bad_input", test_bad_input},
-           {"cli_planner.bench", test_bench}, {"cli_planner.export", test_export},
-           {"cli_planner.interrupt_saves", test_interrupt_saves})
+           {"cli_planner.processes", test_processes}, {"cli_planner.evaluate", test_evaluate},
+           {"cli_planner.shipped", test_shipped}, {"cli_planner.plan", test_plan},
+           {"cli_planner.bad_input", test_bad_input}, {"cli_planner.bench", test_bench},
+           {"cli_planner.export", test_export}, {"cli_planner.interrupt_saves", test_interrupt_saves})

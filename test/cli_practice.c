@@ -12,7 +12,7 @@
 #define CHEAP "--attempts 1 --seconds 4 "
 #define SMALL                                                                                                \
     "motions/wave.safetensors --planner.width=16 --planner.heads=2 --planner.depth=1 --planner.batch=8 "     \
-    "--planner.warmup=1 --planner.precision=float --quiet "
+    "--planner.warmup=1 --train.precision=float --quiet "
 
 static void test_report(void)
 {

@@ -8,7 +8,7 @@
 
 #define SMALL                                                                                                \
     "--tracker.encoder_width=16 --tracker.action_width=16 --tracker.critic_width=16 --tracker.token=8 "      \
-    "--ppo.worlds=6 --ppo.horizon=8 --ppo.minibatches=2 --ppo.precision=float --log-seconds 0 --trials 2 "
+    "--ppo.worlds=6 --ppo.horizon=8 --ppo.minibatches=2 --train.precision=float --log-seconds 0 --trials 2 "
 #define TRAIN "$HERACLES train tracker --method ppo --quiet --threads 1 --motion $D/turn.csv " SMALL
 #define IN_TEST "D=$PWD/test/data; cd $T; "
 
@@ -25,8 +25,11 @@ static void test_train(void)
     ENSURE_OK(tracker_load(&m, test_path("trained.safetensors"), &err));
     ENSURE(strstr(m.trained, "ppo, 2 iterations") && strstr(m.config, "worlds = 6"));
     track_model_free(&m);
-    ENSURE(shell(IN_TEST
-                 "wc -l < trained.safetensors.log.jsonl; $HERACLES plot trained.safetensors.log.jsonl -o trained.html") == 0);
+    ENSURE(
+        shell(
+            IN_TEST
+            "wc -l < trained.safetensors.log.jsonl; $HERACLES plot trained.safetensors.log.jsonl -o trained.html") ==
+        0);
     ENSURE(shell_output[0] == '2' && says("figures of 2 lines"));
 }
 
@@ -92,10 +95,12 @@ static void test_overwrite(void)
     ENSURE(shell(IN_TEST "rm tko.safetensors.checkpoint tko.safetensors.light; " TRAIN
                          "--iterations 1 -o tko.safetensors") == 2 &&
            says("tko.safetensors.log.jsonl is there already"));
-    ENSURE(shell(IN_TEST "cp tkkept tko.safetensors; " TRAIN "--iterations 1 --resume -o tko.safetensors") == 2);
+    ENSURE(shell(IN_TEST "cp tkkept tko.safetensors; " TRAIN "--iterations 1 --resume -o tko.safetensors") ==
+           2);
     ENSURE(says("neither") && says("tko.safetensors.light to go on from"));
     ENSURE(shell(IN_TEST "cmp tkkept tko.safetensors") == 0);
-    ENSURE(shell(IN_TEST TRAIN "--iterations 1 --overwrite -o tko.safetensors && cmp tkkept tko.safetensors") == 0);
+    ENSURE(shell(IN_TEST TRAIN
+                 "--iterations 1 --overwrite -o tko.safetensors && cmp tkkept tko.safetensors") == 0);
 }
 
 /* Where the exact checkpoint is not, the light one goes on. */
@@ -149,12 +154,12 @@ static void test_presets(void)
 /* All stages in a folder; killed in the middle, the same line goes on to the same models. */
 static void test_road(void)
 {
-#define ROAD                                                                                                 \
-    "$HERACLES train --quiet --threads 1 --motion $D/../../motions/wave.safetensors --preset quick "         \
-    "--tracker.encoder_width=16 --tracker.action_width=16 --tracker.token=8 --world.worlds=8 "               \
-    "--world.warmup=1024 --world.prefit=1 --world.fit_batch=8 --world.fits=1 --world.batch=8 "               \
-    "--world.horizon=4 --world.width=16 --world.buffer=128 --train.iterations=2 --train.situations=3 --planner.width=16 "         \
-    "--planner.depth=1 --planner.steps=3 --planner.batch=8 --suite road.csv --suite-corpus "                 \
+#define ROAD                                                                                                              \
+    "$HERACLES train --quiet --threads 1 --motion $D/../../motions/wave.safetensors --preset quick "                      \
+    "--tracker.encoder_width=16 --tracker.action_width=16 --tracker.token=8 --world.worlds=8 "                            \
+    "--world.warmup=1024 --world.prefit=1 --world.fit_batch=8 --world.fits=1 --world.batch=8 "                            \
+    "--world.horizon=4 --world.width=16 --world.buffer=128 --train.iterations=2 --train.situations=3 --planner.width=16 " \
+    "--planner.depth=1 --planner.steps=3 --planner.batch=8 --suite road.csv --suite-corpus "                              \
     "$D/../../motions/cmu.safetensors "
     ENSURE(shell(IN_TEST
                  "printf 'clip,first,last,category,hold\\n16_19,0,60,locomotion,0\\n' > road.csv; " ROAD
@@ -174,12 +179,13 @@ static void test_road(void)
 
 static void test_refusals(void)
 {
-    ENSURE(shell("$HERACLES train tracker -o tkx.safetensors") == 2 && says("--corpus FILE or --motion FILE"));
+    ENSURE(shell("$HERACLES train tracker -o tkx.safetensors") == 2 &&
+           says("--corpus FILE or --motion FILE"));
     ENSURE(shell("$HERACLES train tracker --motion a.csv") == 2 && says("--out is missing"));
     ENSURE(shell("$HERACLES train tracker --motion a.csv --method sac -o x") == 2 &&
            says("world-model, ppo"));
-    ENSURE(shell(IN_TEST "$HERACLES train tracker --motion absent.csv -o tkx.safetensors; ls tkx.safetensors*") !=
-           0);
+    ENSURE(shell(IN_TEST
+                 "$HERACLES train tracker --motion absent.csv -o tkx.safetensors; ls tkx.safetensors*") != 0);
     ENSURE(says("absent.csv"));
     ENSURE(shell(IN_TEST TRAIN "--ppo.worlds=1 --ppo.horizon=1 --iterations 1 -o tkx.safetensors") == 1);
     ENSURE(says("ppo.minibatches = 2 of a rollout of 1"));

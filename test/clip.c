@@ -106,7 +106,7 @@ static void test_cut(void)
     clip_free(&c);
 }
 
-/* A screw motion with constant rates, from an orientation that is nobody's axis: the angular velocity is
+/* A screw motion with constant rates, from an orientation about no axis: the angular velocity is
  * constant in the body frame, the linear one in the world. */
 static void test_velocities(void)
 {

@@ -295,7 +295,7 @@ static void test_waits(void)
             ENSURE(r->waiting == waits && r->frame == (waits ? 0 : step - (late ? 10 : 4)));
         }
     }
-    hrc_controller_use_planner(s.c, 0); /* nobody would bring the robot there */
+    hrc_controller_use_planner(s.c, 0); /* no plan brings the robot there */
     ENSURE_OK(hrc_follow(s.c, &s.m, 0, HRC_WAIT, &err));
     ENSURE_OK(hrc_control(s.c, &away, &target, &err));
     ENSURE(!r->waiting);
@@ -423,7 +423,7 @@ static void test_no_allocation(void)
     hrc_state state = at_frame(&s, 0);
     rng r = rng_make(1, 0);
     long before = allocations();
-    void *volatile block = malloc(7); /* volatile: a compiler may leave out what nobody uses */
+    void *volatile block = malloc(7); /* volatile: a compiler may leave out what is not used */
     free(block);
     ENSURE(allocations() == before + 1); /* it does count */
     before = allocations();

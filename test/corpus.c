@@ -108,7 +108,8 @@ static void check_bound(double travel, double position_bound, bool exact)
     corpus_choose_grain(&e, lo, hi, exact);
     for (int i = 0; i < c.n; i++) {
         corpus_encode(units + i * HRC_NQ, clip_frame(&c, i), &e, lo, hi);
-        for (int k = 0; k < HRC_NQ; k++) units[i * HRC_NQ + k] = (uint16_t)(units[i * HRC_NQ + k] / e.grain[k]);
+        for (int k = 0; k < HRC_NQ; k++)
+            units[i * HRC_NQ + k] = (uint16_t)(units[i * HRC_NQ + k] / e.grain[k]);
     }
     ENSURE_OK(pack_codes(&memory, units, c.n, &e.block, &e.block_size, &err));
     ENSURE_OK(unpack_codes(back, c.n, e.block, e.block_size, &err));

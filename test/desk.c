@@ -153,7 +153,7 @@ static void *read_terminal(void *arg)
         if (!atomic_load(&desk.reading)) desk_sleep(0.005);
         if (!atomic_load(&desk.reading) || poll(&in, 1, 10) <= 0) continue;
         ssize_t got = read(desk.master, bytes, sizeof bytes);
-        if (got <= 0) desk_sleep(0.01); /* nobody at the other end */
+        if (got <= 0) desk_sleep(0.01); /* no process at the other end */
         pthread_mutex_lock(&desk.lock);
         for (ssize_t i = 0; i < got && desk.n + 1 < sizeof desk.said; i++) desk.said[desk.n++] = bytes[i];
         pthread_mutex_unlock(&desk.lock);

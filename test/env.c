@@ -404,7 +404,7 @@ static void test_restarts(void)
     bed_make(&b, cfg, 1, &FIXED);
     env_arrays out = arrays(&b);
     env_reset(b.e, &out);
-    for (int i = 0; i < COUNT(actions); i++) actions[i] = i % 2 ? 4 : -4; /* nobody stands so */
+    for (int i = 0; i < COUNT(actions); i++) actions[i] = i % 2 ? 4 : -4; /* no robot stands so */
     for (int step = 0; step < 150 && begun < 40; step++) {
         env_step(b.e, actions, &out);
         for (int w = 0; w < WORLDS; w++) {
@@ -528,9 +528,6 @@ static void test_diagnosis(void)
     env_diagnose(b.e, &said);
     ENSURE(strstr(said.data, "physics diverged") && strstr(said.data, "turn: 1 of 1 episodes fail"));
     text_free(&said);
-    int64_t episodes, failures;
-    env_clip_count(b.e, 0, &episodes, &failures);
-    ENSURE(episodes == 1 && failures == 1);
     env_clear(b.e);
     ENSURE(env_count(b.e).steps == 0);
     bed_free(&b);

@@ -208,7 +208,7 @@ static void test_planner(void)
 #define TRACKER                                                                                              \
     "$HERACLES train tracker --method ppo --quiet --threads 1 --motion test/data/turn.csv --trials 2 "       \
     "--tracker.encoder_width=16 --tracker.action_width=16 --tracker.critic_width=16 --tracker.token=8 "      \
-    "--ppo.worlds=6 --ppo.horizon=8 --ppo.minibatches=2 --ppo.precision=float --log-seconds 0 "              \
+    "--ppo.worlds=6 --ppo.horizon=8 --ppo.minibatches=2 --train.precision=float --log-seconds 0 "            \
     "-o $T/evt.safetensors "
 
 static void test_tracker(void)

@@ -21,8 +21,8 @@ static const char *const VERB[] = {"off",     "stuck",   "garbage",  "NaN",
 static const char *const CHANNEL[] = {"IMU", "gyro", "q", "dq", "reference", "plan", "remote", "clock"};
 
 /* Where damping must follow within 60 ms, or the way down for the remote: what can be told from a healthy
- * robot. A stuck remote has no key down; a delayed value is one of a moment ago; a plan that does not come, or is
- * none, is survived by the reference. */
+ * robot. A stuck remote has no key down; a delayed value is one of a moment ago; a plan that does not come,
+ * or is none, is survived by the reference. */
 static const bool SEEN[VERBS][CHANNELS] = {
     [OFF] = {[IMU] = 1, [GYRO] = 1, [Q] = 1, [DQ] = 1, [REMOTE] = 1, [CLOCK] = 1},
     [STUCK] = {[IMU] = 1, [GYRO] = 1, [Q] = 1, [DQ] = 1, [CLOCK] = 1},

@@ -6,7 +6,6 @@
 
 #include "eval/chromium.h"
 #include "eval/film.h"
-#include "eval/program.h"
 #include "shell.h"
 
 #define VIEW "$HERACLES view motions/wave.safetensors --size 160x120 -o $T/"

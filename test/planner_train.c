@@ -32,9 +32,9 @@ static bench bench_make(int threads)
     static float motion[2][FRAMES * HRC_NQ];
     hrc_error err;
     bench b = {.cfg = config_default()};
-    static const char *const SETTINGS[] = {
-        "planner.width=32", "planner.depth=2",   "planner.batch=32",    "planner.steps=250",
-        "planner.warmup=5", "planner.rate=4e-3", "planner.average=0.9", "planner.precision=float"};
+    static const char *const SETTINGS[] = {"planner.width=32",    "planner.depth=2",      "planner.batch=32",
+                                           "planner.steps=250",   "planner.warmup=5",     "planner.rate=4e-3",
+                                           "planner.average=0.9", "train.precision=float"};
     for (int i = 0; i < COUNT(SETTINGS); i++) ENSURE_OK(config_override(&b.cfg, SETTINGS[i], &err));
     make_motion(motion[0], 0);
     make_motion(motion[1], 0.7f);

@@ -7,9 +7,9 @@
 #include "base/rng.h"
 #include "test.h"
 
-#include "learn/gaussian.c"
 #include "learn/mlp_pass.c"
 #include "learn/policy_pass.c"
+#include "learn/ppo_loss.c"
 #include "nn/gemm_plain.c"
 #include "nn/mlp.c"
 #include "nn/ops.c"

@@ -284,7 +284,7 @@ static int lying_frame(const hrc_motion *way)
         const posture p = posture_of(way->qpos + (size_t)i * HRC_NQ);
         if (posture_down(&p) && p.up[2] < 0.6f) return i;
     }
-    test_fail(__FILE__, __LINE__, "nobody lies");
+    test_fail(__FILE__, __LINE__, "no robot lies");
 }
 
 /* One who lies and is wanted up is led after a moment, and let go when standing; one who stays where it is is
@@ -532,9 +532,9 @@ static double distance_to_guides(planner_trainer *t, const lessons *l)
 /* A round in small: what led robots up in some situations brings plans nearer to it in others. */
 static void test_learns(void)
 {
-    static const char *const SETTINGS[] = {
-        "planner.width=64", "planner.depth=2",   "planner.batch=64",    "planner.steps=200",
-        "planner.warmup=5", "planner.rate=3e-3", "planner.average=0.9", "planner.precision=float"};
+    static const char *const SETTINGS[] = {"planner.width=64",    "planner.depth=2",      "planner.batch=64",
+                                           "planner.steps=200",   "planner.warmup=5",     "planner.rate=3e-3",
+                                           "planner.average=0.9", "train.precision=float"};
     gym g = gym_open();
     hrc_error err;
     lessons seen = {0}, unseen = {0};

@@ -112,7 +112,8 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A test that does not end fails the run at once, with its name on the line, instead of holding it up for ever. */
+/* A test that does not end fails the run at once, with its name on the line, instead of holding it up for
+ * ever. */
 static void on_alarm(int signal)
 {
     static const char words[] = "FAILED: no end within LONGEST_S (test/run.c); the run stops here\n";

@@ -233,7 +233,8 @@ static void test_rollout(void)
         ENSURE_NEAR(json_number_value(json_object_get(json_object_get(methods, "un"), KEYS[i])), ours, 1e-4);
     }
     json_decref(j);
-    ENSURE(shell("$HERACLES motion info $T/beyondmimic.onnx") == 0 && says("100 frames")); /* it is a motion too */
+    ENSURE(shell("$HERACLES motion info $T/beyondmimic.onnx") == 0 &&
+           says("100 frames")); /* it is a motion too */
     ENSURE(shell("$HERACLES export models/tracker.safetensors -o $T/x.onnx --dialect unitree") == 2 &&
            says("--motion is missing"));
 }

@@ -37,7 +37,7 @@ static void test_formulas(void)
 {
     static bed b;
     config cfg = config_default();
-    cfg.sampling_warmup = 2, cfg.sampling_cap = 2, cfg.sampling_kernel_bins = 2;
+    cfg.sampling_warmup = 2;
     bed_make(&b, &cfg);
     sampling *s = &b.s;
     ENSURE(s->n == 7 && s->bins[6].n == 20 && s->bins[6].first == 100 && s->bins[4].clip == 1);
@@ -51,15 +51,16 @@ static void test_formulas(void)
     /* a time-out is no failure: d = 1 - 0.6 */
     sampling_ended(s, &(env_episode){1, 100, 120, 20, 0.6, END_CLIP});
     ENSURE_NEAR(s->difficulty[6], 0.1 * 0.4 + 0.9 * 0.1, 1e-12);
-    s->difficulty[2] = 5; /* far over the cap */
+    s->difficulty[2] = 20; /* over the cap */
     sampling_refresh(s);
     double F[7], mean = 0, total = 0, sum = 0, tilde[7];
     memcpy(F, s->difficulty, sizeof F);
     for (int i = 0; i < 7; i++) mean += F[i] / 7;
-    for (int i = 0; i < 7; i++) F[i] = fmin(F[i], 2 * mean);
+    for (int i = 0; i < 7; i++) F[i] = fmin(F[i], 5 * mean);
     for (int i = 0; i < 7; i++) {
-        int next = i == 3 || i == 6 ? i : i + 1; /* not over the end of a clip */
-        tilde[i] = (F[i] + 0.8 * F[next]) / 1.8;
+        const int last = i <= 3 ? 3 : 6; /* not over the end of a clip */
+        tilde[i] = 0;
+        for (int k = 0; k < 4; k++) tilde[i] += pow(0.8, k) * F[i + k < last ? i + k : last] / 2.952;
         total += tilde[i];
     }
     for (int i = 0; i < 7; i++) {
@@ -67,7 +68,8 @@ static void test_formulas(void)
         sum += s->probability[i];
     }
     ENSURE_NEAR(sum, 1, 1e-12);
-    ENSURE(s->probability[1] > 2 * s->probability[0]); /* the bin before the hard one */
+    /* The hard bin raises those before it, the nearer the more, and not the one after it. */
+    ENSURE(s->probability[1] > s->probability[0] && s->probability[0] > 2 * s->probability[3]);
     ENSURE(sampling_entropy(s) < 0.99 && sampling_entropy(s) > 0.3);
     bed_free(&b);
 }

@@ -70,35 +70,24 @@ static void test_fk_against_mujoco(void)
     ENSURE_NEAR(worst, 0, 1e-9);
 }
 
-static void test_fk_batch_and_jacobian(void)
+static void test_fk_jacobian(void)
 {
     rng r = rng_make(12, 0);
-    float lanes[HRC_NQ][FK_LANES];
-    double qpos[FK_LANES][HRC_NQ], qvel[HRC_NV];
-    for (int l = 0; l < FK_LANES; l++) {
-        random_state(qpos[l], qvel, &r);
-        for (int i = 0; i < HRC_NQ; i++) lanes[i][l] = (float)qpos[l][i];
-    }
-    static fk_batch_pose batch;
-    fk_batch(&batch, (const float(*)[FK_LANES])lanes);
-    for (int l = 0; l < FK_LANES; l++) {
+    for (int n = 0; n < 16; n++) {
         fk_pose pose, moved;
-        fk(&pose, qpos[l]);
-        for (int i = 0; i < G1_LINKS; i++)
-            for (int k = 0; k < 3; k++) {
-                ENSURE_NEAR(batch.pos[i][k][l], pose.pos[i][k], 2e-6);
-                ENSURE_NEAR(batch.axis[i][k][l], pose.axis[i][k], 5e-6);
-            }
+        double qpos[HRC_NQ], qvel[HRC_NV];
+        random_state(qpos, qvel, &r);
+        fk(&pose, qpos);
         /* d hand / d shoulder pitch = axis x (hand - shoulder), against a central difference */
         int shoulder = 16, hand = G1_LEFT_WRIST;
         double arm[3], column[3], step = 1e-6, ahead[3];
         for (int k = 0; k < 3; k++) arm[k] = pose.pos[hand][k] - pose.pos[shoulder][k];
         vec_cross(column, pose.axis[shoulder], arm);
-        qpos[l][7 + shoulder - 1] += step;
-        fk(&moved, qpos[l]);
+        qpos[7 + shoulder - 1] += step;
+        fk(&moved, qpos);
         memcpy(ahead, moved.pos[hand], sizeof ahead);
-        qpos[l][7 + shoulder - 1] -= 2 * step;
-        fk(&moved, qpos[l]);
+        qpos[7 + shoulder - 1] -= 2 * step;
+        fk(&moved, qpos);
         for (int k = 0; k < 3; k++)
             ENSURE_NEAR((ahead[k] - moved.pos[hand][k]) / (2 * step), column[k], 1e-8);
     }
@@ -371,10 +360,12 @@ static void test_divergence_is_told(void)
     ENSURE(!other.diverged && isfinite(other.qpos[2]));
 }
 
-TEST_TABLE(
-    {"fk.against_mujoco", test_fk_against_mujoco}, {"fk.batch_and_jacobian", test_fk_batch_and_jacobian},
-    {"sim.model_is_the_robot", test_model_is_the_robot}, {"sim.asset_is_current", test_asset_is_current},
-    {"sim.stands_on_its_feet", test_stands_on_its_feet}, {"sim.effort_limits", test_effort_limits},
-    {"sim.push_and_hit", test_push_and_hit}, {"sim.threads_do_not_matter", test_threads_do_not_matter},
-    {"sim.parameters_matter", test_parameters_matter}, {"sim.light_on_the_ground", test_light_on_the_ground},
-    {"sim.implicit_damping", test_implicit_damping}, {"sim.divergence_is_told", test_divergence_is_told})
+TEST_TABLE({"fk.against_mujoco", test_fk_against_mujoco}, {"fk.jacobian", test_fk_jacobian},
+           {"sim.model_is_the_robot", test_model_is_the_robot},
+           {"sim.asset_is_current", test_asset_is_current},
+           {"sim.stands_on_its_feet", test_stands_on_its_feet}, {"sim.effort_limits", test_effort_limits},
+           {"sim.push_and_hit", test_push_and_hit}, {"sim.threads_do_not_matter", test_threads_do_not_matter},
+           {"sim.parameters_matter", test_parameters_matter},
+           {"sim.light_on_the_ground", test_light_on_the_ground},
+           {"sim.implicit_damping", test_implicit_damping},
+           {"sim.divergence_is_told", test_divergence_is_told})

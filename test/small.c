@@ -67,7 +67,7 @@ void tampered(const char *path, const char *out, const char *from, const char *t
     char *copy = malloc(view.size);
     ENSURE(copy);
     memcpy(copy, view.data, view.size);
-    replace(copy, view.size, "\"digest\"", "\"digged\""); /* which nobody looks at */
+    replace(copy, view.size, "\"digest\"", "\"digged\""); /* which is not looked at */
     replace(copy, view.size, from, to);
     ENSURE_OK(tensorfile_parse(&file, path, (file_view){copy, view.size}, &err));
     ENSURE_OK(seal_write(out, file.tensors, file.ntensors, file.meta, file.nmeta, &err));

@@ -16,9 +16,10 @@ static void small_model(track_model *m, const char *quantizer)
     config cfg = config_default();
     rng r = rng_make(3, 0);
     cfg.tracker_encoder_width = cfg.tracker_action_width = 96;
-    cfg.tracker_codes = 32, cfg.tracker_token = 16, cfg.tracker_head_scale = 1;
+    cfg.tracker_codes = 32, cfg.tracker_token = 16;
     ENSURE_OK(config_set(&cfg, "tracker", "quantizer", quantizer, "test", &err));
     ENSURE_OK(track_model_create(m, &cfg, 5, &err));
+    policy_fresh(m->params, &m->net, 5, 1, TRACK_STD); /* with actions of some size */
     static float rows[64 * OBS_P];
     for (int i = 0; i < COUNT(rows); i++) rows[i] = 0.3f + 2 * rng_normal(&r);
     normal_update(&m->proprio, rows, 64);

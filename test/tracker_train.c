@@ -31,7 +31,7 @@ static void bed_make(bed *b, int threads, const char *quantizer)
     static const char *const SETTINGS[] = {
         "tracker.encoder_width=32", "tracker.action_width=32", "tracker.critic_width=32", "tracker.token=8",
         "tracker.codes=16",         "ppo.worlds=10",           "ppo.horizon=7",           "ppo.minibatches=3",
-        "ppo.precision=float",      "sampling.warmup=5"};
+        "train.precision=float",    "sampling.warmup=5"};
     *b = (bed){.cfg = config_default()};
     for (int i = 0; i < COUNT(SETTINGS); i++) ENSURE_OK(config_override(&b->cfg, SETTINGS[i], &err));
     strcpy(b->cfg.tracker_quantizer, quantizer);

@@ -12,7 +12,6 @@
 #include "learn/imagine.c"
 #include "learn/imagine_loss.c"
 #include "learn/imagine_observe.c"
-#include "learn/imagine_offset.c"
 #include "learn/mlp_pass.c"
 #include "learn/world.c"
 #include "learn/world_fit.c"
@@ -355,7 +354,6 @@ static void check_bases(bool anchored)
     for (int i = 0; i < COUNT(bases); i++)
         dream_check((imagine_options){.batch = SEQUENCES,
                                       .steps = anchored ? 5 : 4,
-                                      .depth = OBS_HISTORY,
                                       .lead = 1,
                                       .basis = bases[i],
                                       .action_weight = 0.3,
@@ -383,7 +381,7 @@ static void test_imagine_wild(void)
     pool *threads;
     hrc_error err;
     dice = rng_make(9, 0);
-    dreaming c = {.o = {.batch = SEQUENCES, .steps = 3, .depth = 1, .lead = 1, .state_clip = 100}};
+    dreaming c = {.o = {.batch = SEQUENCES, .steps = 3, .lead = 1, .state_clip = 100}};
     ENSURE_OK(pool_create(&threads, 1, &err));
     dream_create(&c, threads);
     imagine_start *s = imagine_starts(c.g);
@@ -403,8 +401,7 @@ static void test_imagine_reconstruction(void)
 {
     dice = rng_make(7, 0);
     dream_check(
-        (imagine_options){
-            .batch = SEQUENCES, .steps = 1, .rec_steps = 1, .depth = 1, .lead = 1, .rec_weight = 0.8},
+        (imagine_options){.batch = SEQUENCES, .steps = 1, .rec_steps = 1, .lead = 1, .rec_weight = 0.8},
         false);
 }
 

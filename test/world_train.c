@@ -23,7 +23,7 @@ static void bed_make(bed *b, int threads, const char *quantizer)
         "tracker.encoder_width=32", "tracker.action_width=32", "tracker.token=8",  "tracker.codes=16",
         "tracker.basis=ahead",      "world.worlds=20",         "world.warmup=600", "world.prefit=20",
         "world.fit_batch=70",       "world.width=32",          "world.batch=40",   "world.horizon=6",
-        "world.reconstruct=2",      "world.buffer=64",         "sampling.warmup=5"};
+        "world.buffer=64",          "sampling.warmup=5"};
     *b = (bed){.cfg = config_default()};
     for (int i = 0; i < COUNT(SETTINGS); i++) ENSURE_OK(config_override(&b->cfg, SETTINGS[i], &err));
     strcpy(b->cfg.tracker_quantizer, quantizer);
@@ -183,5 +183,22 @@ static void test_replay(void)
     replay_free(&r);
 }
 
-TEST_TABLE({"world_train.resume", test_resume}, {"world_train.light", test_light},
-           {"world_train.learns", test_learns}, {"world_train.replay", test_replay})
+/* A setting that only PPO has is refused, not passed over. */
+static void test_foreign(void)
+{
+    hrc_error err;
+    void *t = NULL;
+    static const char *const GIVEN[][2] = {{"env.end_height=0.2", "an episode fails at 0.3 m"},
+                                           {"sampling.adaptive_share=0.5", "set world.hard_share"},
+                                           {"sampling.measure=failure", "failures are counted"}};
+    for (int i = 0; i < COUNT(GIVEN); i++) {
+        config cfg = config_default();
+        ENSURE_OK(config_override(&cfg, GIVEN[i][0], &err));
+        ENSURE(METHOD_WORLD.create(&t, &(train_input){&cfg, NULL, 3, NULL}, &err) < 0 && !t);
+        ENSURE(strstr(err.text, "is a setting of ppo") && strstr(err.text, GIVEN[i][1]));
+    }
+}
+
+TEST_TABLE({"world_train.foreign", test_foreign}, {"world_train.resume", test_resume},
+           {"world_train.light", test_light}, {"world_train.learns", test_learns},
+           {"world_train.replay", test_replay})

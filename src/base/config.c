@@ -26,6 +26,66 @@ static const config_entry ENTRIES[] = {
 #undef CHOICE
 };
 
+/* Settings that are gone: what the program does now, or the setting that took their place. */
+static const struct {
+    const char *key, *value, *moved;
+} RETIRED[] = {
+    {"sim.iterations", "10", NULL},
+    {"motion.fps", "50.0", NULL},
+    {"planner.ratio", "2", NULL},
+    {"planner.stride", "2", NULL},
+    {"planner.max_segment", "100", NULL},
+    {"planner.noise_joint", "0.1", NULL},
+    {"planner.noise_pos", "0.04", NULL},
+    {"planner.noise_rot", "0.08", NULL},
+    {"planner.low_repeat", "3", NULL},
+    {"planner.mirror", "on", NULL},
+    {"planner.final_rate", "0.01", NULL},
+    {"planner.clip", "1.0", NULL},
+    {"planner.precision", NULL, "train.precision"},
+    {"tracker.lead", "1", NULL},
+    {"tracker.commitment", "0.02", NULL},
+    {"tracker.activation", "elu", NULL},
+    {"tracker.std", "0.6", NULL},
+    {"tracker.head_scale", "0.01", NULL},
+    {"env.low_root", "0.5", NULL},
+    {"env.low_height", "0.75", NULL},
+    {"ppo.value_clip", "0.0", NULL},
+    {"ppo.rate_min", "1e-6", NULL},
+    {"ppo.std_min", "0.05", NULL},
+    {"ppo.grad_clip", "1.0", NULL},
+    {"ppo.reward_scale", "1.0", NULL},
+    {"ppo.precision", NULL, "train.precision"},
+    {"sampling.adaptive", "on", NULL},
+    {"sampling.bin", "50", NULL},
+    {"sampling.cap", "5.0", NULL},
+    {"sampling.kernel", "0.8", NULL},
+    {"sampling.kernel_bins", "4", NULL},
+    {"world.collect", "2", NULL},
+    {"world.fit_horizon", "4", NULL},
+    {"world.fit_rate", "1e-3", NULL},
+    {"world.depth", "2", NULL},
+    {"world.gradient_history", "10", NULL},
+    {"world.reconstruct", "8", NULL},
+    {"world.action", "0.005", NULL},
+    {"world.noise", "0.3", NULL},
+    {"world.recent", "300", NULL},
+    {"world.start_noise", "0.5", NULL},
+    {"world.ease", "0.5", NULL},
+    {"world.end_height", "0.3", NULL},
+    {"world.end_angle", "1.0", NULL},
+    {"world.precision", NULL, "train.precision"},
+};
+
+static int retired(const char *section, const char *key)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s.%s", section, key);
+    for (int i = 0; i < COUNT(RETIRED); i++)
+        if (!strcmp(RETIRED[i].key, name)) return i;
+    return -1;
+}
+
 const config_entry *config_entries(int *n)
 {
     *n = COUNT(ENTRIES);
@@ -90,6 +150,13 @@ hrc_status config_set(config *c, const char *section, const char *key, const cha
         snprintf(field(c, e), CONFIG_WORD, "%s", value);
         return HRC_OK;
     }
+    const int old = retired(section, key);
+    if (old >= 0 && RETIRED[old].moved)
+        return fail(err, HRC_EINVAL, "%s: %s is retired; set %s instead", where, RETIRED[old].key,
+                    RETIRED[old].moved);
+    if (old >= 0)
+        return fail(err, HRC_EINVAL, "%s: %s is retired, it is always %s now; leave it out", where,
+                    RETIRED[old].key, RETIRED[old].value);
     return fail(err, HRC_EINVAL, "%s: there is no setting %.60s.%.60s (see 'heracles help config')", where,
                 section, key);
 }
@@ -170,6 +237,38 @@ hrc_status config_parse(config *c, const char *name, file_view text, hrc_error *
 {
     config changed = *c; /* on error nothing has changed */
     TRY(ini_scan(name, text, set_entry, &changed, err));
+    *c = changed;
+    return HRC_OK;
+}
+
+static bool same_value(const char *a, const char *b)
+{
+    char *end_a, *end_b;
+    const double x = strtod(a, &end_a), y = strtod(b, &end_b);
+    const bool numbers = end_a > a && end_b > b && !*end_a && !*end_b;
+    return numbers ? x == y : !strcmp(a, b);
+}
+
+static hrc_status set_stored(void *ctx, const char *section, char *key, char *value, const char *where,
+                             hrc_error *err)
+{
+    const int old = retired(section, key);
+    if (old < 0) return config_set(ctx, section, key, value, where, err);
+    if (!RETIRED[old].moved) {
+        if (same_value(value, RETIRED[old].value)) return HRC_OK;
+        return fail(err, HRC_EINVAL, "%s: %s was %.60s, but is always %s now", where, RETIRED[old].key, value,
+                    RETIRED[old].value);
+    }
+    /* One setting took the place of several: the one that was given counts. */
+    char to[64];
+    snprintf(to, sizeof to, "%s=%.40s", RETIRED[old].moved, value);
+    return !strcmp(value, "auto") ? HRC_OK : config_override(ctx, to, err);
+}
+
+hrc_status config_parse_stored(config *c, const char *name, const char *text, hrc_error *err)
+{
+    config changed = *c;
+    TRY(ini_scan(name, (file_view){text, strlen(text)}, set_stored, &changed, err));
     *c = changed;
     return HRC_OK;
 }

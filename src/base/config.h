@@ -42,6 +42,11 @@ hrc_status config_override(config *c, const char *assignment, hrc_error *err); /
 hrc_status config_parse(config *c, const char *name, file_view text, hrc_error *err);
 hrc_status config_load(config *c, const char *path, hrc_error *err);
 void config_print_value(char *out, size_t size, const config *c, const config_entry *e);
+
+/* The settings inside a checkpoint or a recording, which an earlier version may have written: a retired key
+ * is taken where its value is what the program does without it, and refused where it is not. */
+hrc_status config_parse_stored(config *c, const char *name, const char *text, hrc_error *err);
+
 char *config_text(const config *c); /* the resolved INI text; the caller frees it; NULL when out of memory */
 
 /* The lines of any INI text, one call for each key = value; `where` is "file:line". */

@@ -29,15 +29,6 @@ rng rng_make(uint64_t seed, uint64_t stream)
                  .counter = {0, 0, (uint32_t)stream, (uint32_t)(stream >> 32)}};
 }
 
-rng rng_split(const rng *r, uint64_t id)
-{
-    /* The child's key is drawn from the parent's key at a counter that rng_u32 never reaches. */
-    uint32_t counter[4] = {(uint32_t)id, (uint32_t)(id >> 32) | 0x80000000u, r->counter[2], r->counter[3]};
-    uint32_t out[4];
-    philox4x32(out, counter, r->key);
-    return rng_make((uint64_t)out[0] | (uint64_t)out[1] << 32, (uint64_t)out[2] | (uint64_t)out[3] << 32);
-}
-
 uint32_t rng_u32(rng *r)
 {
     if (r->left == 0) {

@@ -14,7 +14,6 @@ typedef struct {
 } rng;
 
 rng rng_make(uint64_t seed, uint64_t stream);
-rng rng_split(const rng *r, uint64_t id); /* an independent child; the parent is not advanced */
 uint32_t rng_u32(rng *r);
 uint32_t rng_below(rng *r, uint32_t n);        /* uniform in 0..n-1, without modulo bias; n > 0 */
 float rng_uniform(rng *r, float lo, float hi); /* lo <= x < hi */

@@ -54,8 +54,8 @@ void state_lighten(state_list *l); /* takes such blocks off the list */
 hrc_status state_save(const state_list *l, const char *path, const tensor_meta *meta, int nmeta,
                       hrc_error *err);
 
-/* For entries that nobody can read, as hashes: refuses a file whose `key` differs, with a sentence of its
- * own.
+/* For entries that say nothing to a reader, as hashes: refuses a file whose `key` differs, with a sentence of
+ * its own.
  */
 hrc_status state_same(const char *path, tensor_meta entry, const char *sentence, hrc_error *err);
 

@@ -50,7 +50,8 @@ static void time_plans(planner *p, double *ms, int n)
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < HRC_NQ; k++) {
             q.state[k] = q.under_way[k] = (float)stance[k] + 0.05f * rng_normal(&r);
-            for (int f = 0; f <= PLAN_MAX_H; f++) q.reference[f][k] = (float)stance[k] + 0.1f * rng_normal(&r);
+            for (int f = 0; f <= PLAN_MAX_H; f++)
+                q.reference[f][k] = (float)stance[k] + 0.1f * rng_normal(&r);
         }
         quat_normalizef(q.state + 3);
         quat_normalizef(q.under_way + 3);

@@ -38,7 +38,7 @@ static hrc_status bench_make(bench *b, const args *a, hrc_error *err)
     TRY(motions_load(&b->m, NULL, a->operands, a->n, NULL, false, err));
     TRY(references_build(&b->refs, b->m.clips, b->m.n, strcmp(a->cfg.env_mirror, "on") == 0, b->threads,
                          err));
-    b->ops = training_ops(a->cfg.ppo_precision);
+    b->ops = training_ops(a->cfg.train_precision);
     TRY(gemm_peak_create(&b->bare, &b->ops, b->threads, &r, &b->memory, err));
     return b->method->create(&b->self, &(train_input){&a->cfg, &b->refs, a->seed, b->threads}, err);
 }

@@ -76,7 +76,7 @@ void cli_save_on_interrupt(void);
 bool cli_interrupted(void);
 double now_s(void); /* monotonic seconds */
 
-/* Calls of malloc and its kin by this thread so far; NULL where nobody counts. */
+/* Calls of malloc and its kin by this thread so far; NULL where they are not counted. */
 extern int64_t (*cli_allocations)(void);
 
 #endif

@@ -66,7 +66,7 @@ static hrc_status choose_methods(show *s, hrc_error *err)
     const bool planner =
         strcmp(arg(a, "planner"), "on") || shipped_path(path, sizeof path, "models/planner.safetensors");
     if (!arg_given(a, "tracker") && !shipped_path(path, sizeof path, arg(a, "tracker"))) {
-        cli_note(a, "there is no %s: plain PD tracking, nobody looks after the balance", arg(a, "tracker"));
+        cli_note(a, "there is no %s: plain PD tracking, no balance feedback", arg(a, "tracker"));
         s->methods[s->nmethods++] = (method){.name = "plain PD", .options = options};
         return HRC_OK;
     }

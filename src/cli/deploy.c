@@ -244,7 +244,7 @@ static void leave(int number)
 static int report(const session *s, const deploy_report *r)
 {
     const deploy_status *n = &s->last;
-    if (s->asked_to_end) { /* whoever asked does not wait for a terminal that nobody reads */
+    if (s->asked_to_end) { /* the process that asked does not wait for a terminal that is not read */
         signal(SIGALRM, leave);
         alarm(REPORT_S);
     }

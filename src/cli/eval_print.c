@@ -104,7 +104,7 @@ static json_t *plans_json(const eval_session *s, int m)
     return out;
 }
 
-/* Beside the tracker alone; NULL: m has no planner, or nobody goes without. */
+/* Beside the tracker alone; NULL: m has no planner, or no row is without one. */
 static json_t *against_json(const eval_session *s, int m)
 {
     const int base = compare_base(s->methods.list, s->methods.n);

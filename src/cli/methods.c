@@ -58,7 +58,7 @@ static int add_word(methods *m, const args *a, char *word)
     return EXIT_DONE;
 }
 
-/* Which of the two models of the options anybody wants. */
+/* Which of the two models of the options any row wants. */
 static hrc_status load_common(methods *m, const args *a, const char *words, hrc_error *err)
 {
     bool tracker = false, planner = false;

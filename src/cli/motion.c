@@ -33,7 +33,7 @@ hrc_status motion_save(const args *a, const clip *c, const char *path, hrc_error
     const char *ending = strrchr(path, '.');
     bool csv = ending && !strcasecmp(ending, ".csv");
     cli_note(a, "%s: %d frames at %g fps%s", path, c->n, c->fps,
-             csv && c->fps != 30 ? " (a CSV does not hold the rate: give it to whoever reads this)" : "");
+             csv && c->fps != 30 ? " (a CSV does not hold the rate: give it with the file)" : "");
     return HRC_OK;
 }
 

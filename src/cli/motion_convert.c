@@ -92,15 +92,16 @@ static int run_motion_cut(const args *a)
     return status < 0 ? cli_fail(&err) : finish(a, &piece, path);
 }
 
+#define OPTIONS_LABEL                                                                                        \
+    {"name", "TEXT", NULL, "name of the clip; default: the input's"},                                        \
+        {"category", "TEXT", NULL, "label: kind of motion"},                                                 \
+        {"source", "TEXT", NULL, "label: where it comes from"},                                              \
+        {"licence", "TEXT", NULL, "label: under which terms"}, OPTION_QUAT, OPTION_INPUT_FPS("in-fps")
+
 static const option CONVERT_OPTIONS[] = {
     OPTION_OUT,
     {"fps", "N", NULL, "resample to this rate; default: keep"},
-    {"name", "TEXT", NULL, "name of the clip; default: the input's"},
-    {"category", "TEXT", NULL, "label: kind of motion"},
-    {"source", "TEXT", NULL, "label: where it comes from"},
-    {"licence", "TEXT", NULL, "label: under which terms"},
-    OPTION_QUAT,
-    OPTION_INPUT_FPS("in-fps"),
+    OPTIONS_LABEL,
     {0},
 };
 
@@ -108,12 +109,7 @@ static const option CUT_OPTIONS[] = {
     OPTION_OUT,
     {"first", "A", "0", "first frame, counted from 0"},
     {"last", "B", NULL, "last frame, included; default: the end"},
-    {"name", "TEXT", NULL, "name of the clip; default: the input's"},
-    {"category", "TEXT", NULL, "label: kind of motion"},
-    {"source", "TEXT", NULL, "label: where it comes from"},
-    {"licence", "TEXT", NULL, "label: under which terms"},
-    OPTION_QUAT,
-    OPTION_INPUT_FPS("in-fps"),
+    OPTIONS_LABEL,
     {0},
 };
 

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/motion.h"
 #include "eval/planner_eval.h"
+#include "robot/state.h"
 
 #define MAX_CHAIN_S 60
 
@@ -79,17 +80,10 @@ static hrc_status make_motion(clip *out, planner *p, int horizon, const float *s
     return HRC_OK;
 }
 
-static double joint_distance(const float *a, const float *b)
-{
-    double sum = 0;
-    for (int i = 7; i < HRC_NQ; i++) sum += pow((double)(a[i] - b[i]), 2);
-    return sqrt(sum);
-}
-
 static int report(const args *a, const clip *motion, const float *target)
 {
     const float *last = clip_frame(motion, motion->n - 1);
-    double joints = joint_distance(last, target), height = (double)last[2];
+    double joints = g1_joint_distance(last, target), height = (double)last[2];
     if (a->json) {
         json_t *frames = json_array();
         for (int i = 0; i < motion->n; i++) {

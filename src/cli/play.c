@@ -72,7 +72,7 @@ static bool over(void *ctx)
     return cli_interrupted() || (s->until_s > 0 && now_s() > s->until_s);
 }
 
-/* Who misses a model must hear it here and on the page. */
+/* A missing model is said here and on the page. */
 static void say_models(const args *a, const show *s)
 {
     if (s->models.tracker)

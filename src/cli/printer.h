@@ -1,6 +1,6 @@
 /* Lines for the terminal from a program that must not wait for it: a thread of its own writes them to stderr.
- * When nobody reads (Ctrl-S, a full pipe, a closed one) what does not fit the buffer is dropped and counted,
- * and the count is printed when the terminal moves again. */
+ * When the terminal is not read (Ctrl-S, a full pipe, a closed one) what does not fit the buffer is dropped
+ * and counted, and the count is printed when the terminal moves again. */
 #ifndef HRC_CLI_PRINTER_H
 #define HRC_CLI_PRINTER_H
 

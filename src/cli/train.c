@@ -158,7 +158,7 @@ static int train_robot_planner(const road *r)
     return train_planner_as(&other, a.cfg.train_rounds, NULL, r->robot);
 }
 
-/* On clips of which no model has seen any; by the first process alone. */
+/* On clips that no stage was trained on; by the first process alone. */
 static int report(const road *r)
 {
     char planner[PATH];
@@ -235,6 +235,19 @@ static json_t *identity(const road *r)
     return out;
 }
 
+/* Settings are compared by what they say: an earlier version's text has other keys. */
+static bool same_settings(const json_t *now, const json_t *old)
+{
+    hrc_error err;
+    config stored = config_default();
+    const char *was = json_string_value(old);
+    if (!was || config_parse_stored(&stored, "record", was, &err) < 0) return false;
+    char *resolved = config_text(&stored);
+    const bool same = resolved && !strcmp(resolved, json_string_value(now));
+    free(resolved);
+    return same;
+}
+
 /* The folder's record, or a new one. A record of another training is refused. */
 static hrc_status open_record(road *r, hrc_error *err)
 {
@@ -246,14 +259,17 @@ static hrc_status open_record(road *r, hrc_error *err)
         return r->state ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", r->record);
     }
     r->state = old;
+    enum { SETTINGS = 4 };
     static const char *const PARTS[] = {"corpus", "getups", "motions", "seed", "settings"};
     hrc_status status = HRC_OK;
-    for (int i = 0; i < COUNT(PARTS) && status == HRC_OK; i++)
-        if (!json_equal(json_object_get(now, PARTS[i]),
-                        json_object_get(json_object_get(old, "of"), PARTS[i])))
+    for (int i = 0; i < COUNT(PARTS) && status == HRC_OK; i++) {
+        const json_t *is = json_object_get(now, PARTS[i]);
+        const json_t *was = json_object_get(json_object_get(old, "of"), PARTS[i]);
+        if (!(i == SETTINGS ? same_settings(is, was) : json_equal(is, was)))
             status = fail(err, HRC_EINVAL,
                           "%s: this training was begun with other %s; give the same ones, or another folder",
                           r->record, PARTS[i]);
+    }
     json_decref(now);
     return status;
 }

@@ -81,13 +81,13 @@ static hrc_status load_practice(session *s, hrc_error *err)
 static hrc_status set_up(session *s, hrc_error *err)
 {
     const args *a = s->a;
-    bool mirror = !strcmp(a->cfg.planner_mirror, "on"), resumed = training_resumes(&s->run);
+    const bool resumed = training_resumes(&s->run);
     if (leads()) cli_note(a, "reading motions");
     TRY(load_practice(s, err));
     TRY(pool_create(&s->threads, a->threads, err));
     clip_options reading;
     TRY(motion_reading(a, &reading, err));
-    TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, mirror, err));
+    TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, true, err));
     TRY(make_tuples(s, err));
     TRY(planner_trainer_create(&s->trainer, &a->cfg, s->train, s->heldout, a->seed, s->threads, err));
     if (resumed)
@@ -99,10 +99,10 @@ static hrc_status set_up(session *s, hrc_error *err)
     TRY(training_open_log(&s->run, resumed ? training_log_until(&s->run, step) : 0, step, err));
     cli_note(
         a,
-        "%zu parameters; %.1f min of motion to train on (%d starts%s) and %d lessons of practice, %.1f min held out; step %lld of %d; %s",
-        planner_trainer_parameters(s->trainer), s->data.train_s / 60, tuples_count(s->train),
-        mirror ? ", with mirror images" : "", s->practice.n, s->data.heldout_s / 60,
-        (long long)planner_trainer_steps(s->trainer), a->cfg.planner_steps, comm_name());
+        "%zu parameters; %.1f min of motion to train on (%d starts, with mirror images) and %d lessons of practice, %.1f min held out; step %lld of %d; %s",
+        planner_trainer_parameters(s->trainer), s->data.train_s / 60, tuples_count(s->train), s->practice.n,
+        s->data.heldout_s / 60, (long long)planner_trainer_steps(s->trainer), a->cfg.planner_steps,
+        comm_name());
     return HRC_OK;
 }
 

@@ -15,7 +15,7 @@ static bool is_there(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* Whoever has trained for hours wants to be asked. */
+/* Hours of training are not overwritten without a question. */
 static bool may_write(const training *t)
 {
     const args *a = t->a;

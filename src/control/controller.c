@@ -299,13 +299,6 @@ static hrc_status think(hrc_controller *c, const hrc_state *now, hrc_error *err)
     return c->options.apart ? HRC_OK : replan(c, err);
 }
 
-static double joint_distance(const float *a, const float *b)
-{
-    double square = 0;
-    for (int i = 7; i < HRC_NQ; i++) square += (double)(a[i] - b[i]) * (double)(a[i] - b[i]);
-    return sqrt(square);
-}
-
 static void describe(hrc_controller *c, const float qpos[HRC_NQ])
 {
     hrc_report *r = &c->report;
@@ -316,13 +309,13 @@ static void describe(hrc_controller *c, const float qpos[HRC_NQ])
     r->planned = c->have_plan;
     r->plan_age_s = (double)c->age / HRC_RATE_HZ;
     follow_frame(&c->reference, 0, &r->reference);
-    r->gap_rad = joint_distance(qpos, r->reference.qpos);
+    r->gap_rad = g1_joint_distance(qpos, r->reference.qpos);
     r->off = (double)plan_off(qpos, r->reference.qpos, c->position);
     r->rewrite_rad = 0;
     for (int i = 0; i < HRC_WINDOW && r->planned; i++) {
         hrc_frame ahead;
         follow_frame(&c->reference, lead + i, &ahead);
-        r->rewrite_rad += joint_distance(r->window[i].qpos, ahead.qpos) / HRC_WINDOW;
+        r->rewrite_rad += g1_joint_distance(r->window[i].qpos, ahead.qpos) / HRC_WINDOW;
     }
     r->token = tracker_token_of(c->track, &r->ntoken);
     r->step++;

@@ -1,12 +1,13 @@
-/* Behind hrc_controller, for practice (learn/practice.h): who leads, and what the planner was asked. */
+/* Behind hrc_controller, for practice (learn/practice.h): the guide that leads, and what the planner was
+ * asked. */
 #ifndef HRC_CONTROL_CONTROLLER_H
 #define HRC_CONTROL_CONTROLLER_H
 
 #include "control/follow.h"
 #include "plan/anchor.h"
 
-/* While a guide leads, the tracker is shown its frames instead of plans; the questions are asked all the same. The
- * guide is advanced with every step. NULL: nobody leads. */
+/* While a guide leads, the tracker is shown its frames instead of plans; the questions are asked all the
+ * same. The guide is advanced with every step. NULL: no guide leads. */
 void controller_lead(hrc_controller *c, follower *guide);
 
 /* The question of the last plan or, while a guide leads, of the plan that would have been made. */

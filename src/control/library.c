@@ -211,7 +211,7 @@ void hrc_sample(const hrc_keyframes *k, double t, hrc_frame *out)
 struct hrc_tracker {
     const hrc_model *model;
     tracker *track;          /* NULL where */
-    others_runner *others;   /* someone else's runs */
+    others_runner *others;   /* runs a policy of another project */
     double last[HRC_JOINTS]; /* targets */
 };
 

@@ -10,7 +10,7 @@
 struct hrc_model {
     hrc_kind kind;
     track_model track;   /* HRC_TRACKER */
-    others_model others; /* HRC_TRACKER that someone else trained: then others.program, and no track */
+    others_model others; /* HRC_TRACKER of another project: then others.program, and no track */
     plan_model plan;     /* HRC_PLANNER */
 };
 

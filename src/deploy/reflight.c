@@ -197,7 +197,7 @@ hrc_status reflight_course(const reflight *r, config *cfg, pilot_plan *out, hrc_
 {
     const char *ini = reflight_note(r, "config");
     *cfg = config_default();
-    TRY(config_parse(cfg, r->path, (file_view){ini, strlen(ini)}, err));
+    TRY(config_parse_stored(cfg, r->path, ini, err));
     *out = (pilot_plan){.limits = gate_from_config(cfg),
                         .ramp_s = number(r, "ramp_s"),
                         .blend_s = number(r, "blend_s"),

@@ -12,7 +12,7 @@
 #define STRENGTHS 6
 #define HIT_S 1.0
 #define DISTURB_S 7.0
-#define LYING_S (LATE_RECOVERY_S + 1.0) /* so that who stands by then is seen standing */
+#define LYING_S (LATE_RECOVERY_S + 1.0) /* so that a robot that stands by then is seen standing */
 #define PUNCH_S 0.08
 
 static const double PUSH_MPS[STRENGTHS] = {0.5, 1.0, 1.5, 2.0, 2.5, 3.0};
@@ -223,7 +223,7 @@ enum { MAX_CLIPS = 6 };
 typedef struct {
     const char *name, *suite;
     double push_s, turn; /* when; the first direction, rad to the left of ahead */
-    bool reported;       /* its clips are nobody's but its own */
+    bool reported;       /* no other suite has its clips */
 } protocol;
 
 static const protocol PROTOCOL[] = {

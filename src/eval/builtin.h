@@ -29,7 +29,7 @@ hrc_status courses_add_stand(course_list *list, const char *name, double seconds
 
 /* What a method stood. */
 #define RECOVERY_S 5.0       /* to stand again, and stay so */
-#define LATE_RECOVERY_S 10.0 /* the same, for those who lie at the start */
+#define LATE_RECOVERY_S 10.0 /* the same, for robots that lie at the start */
 #define BACK_S 6.0           /* to be back within the bounds for a second, after a push */
 
 typedef struct {

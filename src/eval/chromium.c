@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "eval/program.h"
 
 #define PATIENCE_S 180.0
 #define READ_AT_ONCE 65536
@@ -33,6 +32,19 @@ static const char *program(void)
     return NULL;
 }
 
+bool program_is_there(const char *name)
+{
+    const char *folders = getenv("PATH");
+    for (const char *at = folders; at && *at;) {
+        const size_t length = strcspn(at, ":");
+        char path[4096];
+        const int size = snprintf(path, sizeof path, "%.*s/%s", (int)length, at, name);
+        if (size > 0 && size < (int)sizeof path && access(path, X_OK) == 0) return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
 bool chromium_is_there(void)
 {
     return program() != NULL;
@@ -49,7 +61,7 @@ void chromium_close(chromium *c)
     }
     char line[128];
     snprintf(line, sizeof line, "rm -rf '%s'", c->profile);
-    if (*c->profile && system(line) != 0) fflush(NULL); /* a folder that stays in /tmp harms nobody */
+    if (*c->profile && system(line) != 0) fflush(NULL); /* a folder may stay in /tmp */
     free(c->text);
     free(c);
 }

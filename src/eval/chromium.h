@@ -10,6 +10,7 @@
 
 typedef struct chromium chromium;
 
+bool program_is_there(const char *name); /* in PATH */
 bool chromium_is_there(void);
 
 /* Starts it and opens the address in a window of so many pixels. */

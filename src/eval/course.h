@@ -55,10 +55,9 @@ typedef struct {
 
 typedef struct {
     sim *physics;
-    int worker; /* of the simulator's pool */
-    hrc_controller
-        *control; /* NULL: plain PD tracking of the reference's joints, nobody looks after balance */
-    bool plans;   /* record keyframes too */
+    int worker;              /* of the simulator's pool */
+    hrc_controller *control; /* NULL: plain PD tracking of the reference's joints, no balance feedback */
+    bool plans;              /* record keyframes too */
     void (*tick)(void *ctx, int frame); /* called now and again; may be NULL */
     void *ctx;
 } course_means;

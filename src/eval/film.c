@@ -11,7 +11,6 @@
 
 #include "base/file.h"
 #include "eval/chromium.h"
-#include "eval/program.h"
 
 #define LOAD_S 120.0 /* a long page in software */
 

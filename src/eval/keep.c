@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "control/library.h"
+#include "robot/mjcf.h"
 
 /* ---- Keys: a hash of everything that decides what a rollout gives ---- */
 
@@ -41,8 +42,8 @@ static void mix_models(uint64_t *hash, const method *m)
 
 static void mix_text(uint64_t *hash, const char *format, double x)
 {
-    char text[48];
-    mix(hash, text, (size_t)snprintf(text, sizeof text, format, x));
+    char words[48];
+    mix(hash, words, (size_t)snprintf(words, sizeof words, format, x));
 }
 
 static void mix_options(uint64_t *hash, const hrc_options *o)
@@ -77,7 +78,7 @@ static void mix_course(uint64_t *hash, const course *c)
 uint64_t keep_hash(const method *m, const config *cfg)
 {
     uint64_t hash = HASH_START;
-    const double physics[] = {cfg->sim_timestep, cfg->sim_substeps, cfg->sim_iterations, cfg->sim_friction};
+    const double physics[] = {cfg->sim_timestep, cfg->sim_substeps, MJCF_ITERATIONS, cfg->sim_friction};
     mix(&hash, HRC_VERSION, sizeof HRC_VERSION);
     mix(&hash, physics, sizeof physics);
     mix(&hash, cfg->sim_feet, strlen(cfg->sim_feet));

@@ -1,6 +1,6 @@
-/* How good plans are without physics, on clips that training never saw. A start is a frame of a clip; the reference
- * is the clip's own window some time later, so that the robot is off it by what people do in that time. The plan's
- * keyframes are held against what the motion does.
+/* How good plans are without physics, on clips that training never saw. A start is a frame of a clip; the
+ * reference is the clip's own window some time later, so that the robot is off it by what people do in that
+ * time. The plan's keyframes are held against what the motion does.
  *
  *   planner    what the network writes
  *   base       the same plan with nothing written (plan/anchor.h)
@@ -49,9 +49,9 @@ hrc_status planner_evaluate(planner_report *out, const plan_model *m, const plan
 void question_make(plan_question *q, const float state[HRC_NQ], const float qvel[HRC_NV],
                    const float (*window)[HRC_NQ], int horizon);
 
-/* Replans every 40 ms from its own output: motion without physics. window_at gives the reference's window (H + 1,
- * HRC_NQ) for the time; frames of the chain go to qpos (max_frames, HRC_NQ), the number made is returned. A plan that
- * the guard refuses ends the chain. */
+/* Replans every 40 ms from its own output: motion without physics. window_at gives the reference's window (H
+ * + 1, HRC_NQ) for the time; frames of the chain go to qpos (max_frames, HRC_NQ), the number made is
+ * returned. A plan that the guard refuses ends the chain. */
 int planner_chain(planner *p, int horizon, const float start[HRC_NQ],
                   void (*window_at)(void *ctx, int frame, float (*out)[HRC_NQ]), void *ctx, float *qpos,
                   int max_frames);

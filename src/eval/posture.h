@@ -16,7 +16,7 @@ hrc_status posture_lying(double qpos[HRC_NQ], const char *name, double heading, 
                          int worker, hrc_error *err);
 
 /* The same with limbs drawn from `dice`; NULL: those of the stance. Variants draw from streams 0 to
- * POSTURE_COUNT - 1: whoever wants heaps that no variant has takes other streams. */
+ * POSTURE_COUNT - 1: practice takes other streams for heaps that no variant has. */
 hrc_status posture_heap(double qpos[HRC_NQ], int side, double heading, rng *dice, sim *s, int worker,
                         hrc_error *err);
 

@@ -136,9 +136,9 @@ static json_t *method_json(const report *r, int m)
         json_object_set_new(parts, categories[c], part);
     }
     return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", row->name, "tracker",
-                     names[0], "planner", names[1], "all", all,
-                     "categories", parts, "plans", plans_json(r, m), "endurance", endurance_json(r, m, NULL),
-                     "identity", identity_json(r, m), "against", against_json(r, m, categories, n), "natural",
+                     names[0], "planner", names[1], "all", all, "categories", parts, "plans",
+                     plans_json(r, m), "endurance", endurance_json(r, m, NULL), "identity",
+                     identity_json(r, m), "against", against_json(r, m, categories, n), "natural",
                      natural_json(r, m));
 }
 

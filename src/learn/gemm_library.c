@@ -11,7 +11,7 @@
 
 void gemm_library_choose(char **argv)
 {
-    static const char VARIABLE[] = "OPENBLAS_CORETYPE"; /* who set it knows better, be it this function */
+    static const char VARIABLE[] = "OPENBLAS_CORETYPE"; /* a value that is set stays, also this function's */
     char program[PATH_MAX];
     if (strcmp(openblas_get_corename(), "Prescott") != 0 || nn_cpu() < NN_AVX2 || getenv(VARIABLE)) return;
     const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);

@@ -6,7 +6,6 @@
 #include <tgmath.h>
 
 #include "learn/imagine_loss.h"
-#include "learn/imagine_offset.h"
 #include "plan/offset.h"
 
 #define TURN_COLUMNS (OBS_FRAMES * IMAGINE_TURN)
@@ -35,7 +34,7 @@ struct imagine {
     real *a, *da;             /* (steps, batch, HRC_JOINTS) */
     real *target, *dtarget;   /* likewise */
     real *m, *dm;             /* (rec_steps, batch, OBS_WINDOW) */
-    real *dtoken, *dhistory;  /* (batch, d), (batch, depth OBS_P): of one period */
+    real *dtoken, *dhistory;  /* (batch, d), (batch, OBS_PROPRIO): of one period */
     real *turn, *turn_weight; /* (batch, TURN_COLUMNS), (first hidden layer, TURN_COLUMNS) */
     real *dwindow;            /* (batch, OBS_WINDOW): of one period, where there is an anchored rollout */
     imagine_offset *anchors;  /* (plans, batch) */
@@ -84,7 +83,7 @@ static hrc_status make_arrays(imagine *g, hrc_error *err)
                 {&g->m, R * OBS_WINDOW + 1},
                 {&g->dm, R * OBS_WINDOW + 1},
                 {&g->dtoken, B * d},
-                {&g->dhistory, B * (size_t)o->depth * OBS_P},
+                {&g->dhistory, B * OBS_PROPRIO},
                 {&g->turn, B * TURN_COLUMNS},
                 {&g->dwindow, B * OBS_WINDOW},
                 {&g->turn_weight, (size_t)g->net->encoder.size[1] * TURN_COLUMNS}};
@@ -365,26 +364,26 @@ static void reconstruct(imagine *g, int t, piece c, imagine_result *sum)
 
 /* ---- Backward ---- */
 
-/* Through the action decoder: the token's gradient, and that of the last `depth` frames of history. */
+/* Through the action decoder: the token's gradient, and that of the history. */
 static void decoder_back(imagine *g, int t, piece c)
 {
     const policy *net = g->net;
-    const int d = net->shape.token.dim, columns = g->o.depth * OBS_P, rows = g->o.batch * g->o.steps;
+    const int d = net->shape.token.dim, rows = g->o.batch * g->o.steps;
     const int first = (int)row_at(g, t, c.first);
     real *dtoken = g->dtoken + (size_t)c.first * (size_t)d;
-    real *dhistory = g->dhistory + (size_t)c.first * (size_t)columns;
+    real *dhistory = g->dhistory + (size_t)c.first * OBS_PROPRIO;
     nn_mlp_back(g->ops, &net->action, NULL, g->action.work, g->da, g->params, rows, first, c.n);
     nn_mlp_back_inputs(g->ops, &net->action, dtoken - (size_t)first * (size_t)d, g->action.work, g->da,
                        g->params, rows, first, c.n, 0, d);
-    nn_mlp_back_inputs(g->ops, &net->action, dhistory - (size_t)first * (size_t)columns, g->action.work,
-                       g->da, g->params, rows, first, c.n, d + OBS_PROPRIO - columns, columns);
+    nn_mlp_back_inputs(g->ops, &net->action, dhistory - (size_t)first * OBS_PROPRIO, g->action.work, g->da,
+                       g->params, rows, first, c.n, d, OBS_PROPRIO);
     for (int b = 0; b < c.n; b++) {
         for (int k = 0; k < d; k++)
             g->de[((size_t)first + (size_t)b) * (size_t)d + (size_t)k] +=
                 dtoken[(size_t)b * (size_t)d + (size_t)k];
-        for (int f = 0; f < g->o.depth; f++) {
-            real *dp = g->dp + row_at(g, t + OBS_HISTORY - g->o.depth + f, c.first + b) * OBS_P;
-            const real *from = dhistory + (size_t)(b * columns + f * OBS_P);
+        for (int f = 0; f < OBS_HISTORY; f++) {
+            real *dp = g->dp + row_at(g, t + f, c.first + b) * OBS_P;
+            const real *from = dhistory + (size_t)(b * OBS_PROPRIO + f * OBS_P);
             for (int i = 0; i < OBS_P; i++) dp[i] += from[i];
         }
     }

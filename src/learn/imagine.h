@@ -18,7 +18,6 @@
 typedef struct {
     int batch, steps;
     int rec_steps; /* of which the window is reconstructed */
-    int depth;     /* frames of history that gradients pass through, 1 .. OBS_HISTORY */
     int lead;      /* of the window */
     action_basis basis;
     double action_weight, rate_weight, rec_weight;

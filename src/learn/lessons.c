@@ -73,7 +73,8 @@ hrc_status lessons_sort(lessons *l, hrc_error *err)
     return status;
 }
 
-hrc_status lessons_save(const lessons *l, const char *path, const tensor_meta *meta, int nmeta, hrc_error *err)
+hrc_status lessons_save(const lessons *l, const char *path, const tensor_meta *meta, int nmeta,
+                        hrc_error *err)
 {
     char horizon[16];
     tensor_meta all[MAX_META] = {{"format", FORMAT}, {"horizon", horizon}};
@@ -143,6 +144,6 @@ void lesson_question(plan_question *q, const lesson *one, int horizon)
     memcpy(q->qvel, one->qvel, sizeof q->qvel);
     memcpy(q->under_way, one->under_way, sizeof q->under_way);
     for (int i = 0; i <= horizon; i++)
-        plan_window_at(q->reference[i], one->reference,
-                       (float)(i * (LESSON_WINDOW - 1)) / (float)horizon, LESSON_WINDOW - 1);
+        plan_window_at(q->reference[i], one->reference, (float)(i * (LESSON_WINDOW - 1)) / (float)horizon,
+                       LESSON_WINDOW - 1);
 }

@@ -1,5 +1,6 @@
-/* What practice taught: moments of rollouts that came back to their reference, each with what the planner was asked
- * and the keyframes that led from there. Kept in a safetensors file; `train planner --practice` mixes them in. */
+/* What practice taught: moments of rollouts that came back to their reference, each with what the planner was
+ * asked and the keyframes that led from there. Kept in a safetensors file; `train planner --practice` mixes
+ * them in. */
 #ifndef HRC_LEARN_LESSONS_H
 #define HRC_LEARN_LESSONS_H
 
@@ -32,7 +33,8 @@ hrc_status lessons_add(lessons *l, const lesson *one, int label, int situation, 
 hrc_status lessons_sort(lessons *l, hrc_error *err); /* by situation, otherwise as they are */
 
 /* meta: of the caller, kept as text beside the lessons. */
-hrc_status lessons_save(const lessons *l, const char *path, const tensor_meta *meta, int nmeta, hrc_error *err);
+hrc_status lessons_save(const lessons *l, const char *path, const tensor_meta *meta, int nmeta,
+                        hrc_error *err);
 
 /* Appends the file's lessons; refuses another horizon. */
 hrc_status lessons_load(lessons *l, const char *path, hrc_error *err);

@@ -33,6 +33,18 @@ struct planner_trainer {
     float *x, *t, *cond, *target, *weight; /* one batch: (B,K,D), (B), (B,C), (B,K,D), (B,K,D) */
 };
 
+#define STRIDE 2        /* frames between the starts of segments */
+#define MAX_SEGMENT 100 /* frames: how far ahead a command may lie (the paper's l_max) */
+#define LOW_REPEAT 3    /* a start near the ground counts so often: get-ups are rare */
+#define MLP_RATIO 2     /* hidden width of a block's MLP, in widths */
+#define FINAL_RATE 0.01 /* share of the rate left at the last step */
+#define GRADIENT_CLIP 1.0
+
+/* Largest standard deviations of the noise on a start; a tuple draws its share. */
+#define NOISE_JOINT 0.1f /* rad */
+#define NOISE_POS 0.04f  /* m */
+#define NOISE_ROT 0.08f  /* rad */
+
 static bool on(const char *word)
 {
     return !strcmp(word, "on");
@@ -51,14 +63,14 @@ tuple_options planner_tuple_options(const config *cfg)
 {
     return (tuple_options){
         .layout = layout_of(cfg),
-        .stride = cfg->planner_stride,
-        .max_segment = cfg->planner_max_segment,
+        .stride = STRIDE,
+        .max_segment = MAX_SEGMENT,
         .noise = on(cfg->planner_noise),
         .weighted = on(cfg->planner_weights),
-        .low_repeat = cfg->planner_low_repeat,
-        .noise_joint = (float)cfg->planner_noise_joint,
-        .noise_pos = (float)cfg->planner_noise_pos,
-        .noise_rot = (float)cfg->planner_noise_rot,
+        .low_repeat = LOW_REPEAT,
+        .noise_joint = NOISE_JOINT,
+        .noise_pos = NOISE_POS,
+        .noise_rot = NOISE_ROT,
         .practice = (float)cfg->planner_practice,
     };
 }
@@ -67,14 +79,14 @@ static adam_options optimiser_options(const config *cfg)
 {
     return (adam_options){
         .rate = cfg->planner_rate,
-        .final_rate = cfg->planner_final_rate,
+        .final_rate = FINAL_RATE,
         .warmup = cfg->planner_warmup,
         .steps = cfg->planner_steps,
         .beta1 = 0.9,
         .beta2 = 0.999,
         .eps = 1e-8,
         .decay = cfg->planner_decay,
-        .clip = cfg->planner_clip,
+        .clip = GRADIENT_CLIP,
         .average = cfg->planner_average,
     };
 }
@@ -106,10 +118,10 @@ static hrc_status setup(planner_trainer *t, const config *cfg, hrc_error *err)
     const field_shape shape = {.depth = cfg->planner_depth,
                                .heads = cfg->planner_heads,
                                .width = cfg->planner_width,
-                               .ratio = cfg->planner_ratio};
+                               .ratio = MLP_RATIO};
     t->layout = layout_of(cfg);
     TRY(field_init(&t->net, plan_shape(shape, &t->layout), err));
-    t->ops = training_ops(cfg->planner_precision);
+    t->ops = training_ops(cfg->train_precision);
     TRY(allocate(t, err));
     TRY(field_pass_create(&t->pass, &t->net, &t->ops, t->threads, t->rows, err));
     t->optimiser.options = optimiser_options(cfg);

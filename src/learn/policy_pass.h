@@ -3,7 +3,7 @@
  *
  *   L_rec = mean over samples of 1/10 sum over the 10 frames |m^ - m|^2      (normalised quantities)
  *
- * and of the tokenizer's own loss, in one backward pass. Gradients of the inputs are there for whoever trains
+ * and of the tokenizer's own loss, in one backward pass. Gradients of the inputs are there for training
  * through a model of the world. */
 #ifndef HRC_LEARN_POLICY_PASS_H
 #define HRC_LEARN_POLICY_PASS_H

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "learn/comm.h"
-#include "learn/gaussian.h"
 #include "learn/gemm_library.h"
 #include "learn/ppo_loss.h"
 #include "learn/ppo_parts.h"
@@ -17,7 +16,10 @@
 enum { EXTRA_KL, EXTRA_SURROGATE, EXTRA_CLIPPED, EXTRA_VALUE, EXTRA_RECONSTRUCTION, EXTRA_TOKEN, PPO_EXTRA };
 
 #define RATE_FACTOR 1.5 /* of one correction of the actor's rate */
-#define CHUNK 64        /* rows that one item copies */
+#define RATE_MIN 1e-6   /* lowest rate of the actor (peers: 1e-5) */
+#define STD_MIN 0.05f   /* lowest standard deviation of the actions */
+#define GRADIENT_CLIP 1.0
+#define CHUNK 64 /* rows that one item copies */
 
 /* ---- Create ---- */
 
@@ -82,11 +84,10 @@ static hrc_status allocate_arrays(ppo *p, hrc_error *err)
     return make_rooms(p, rooms, COUNT(rooms), err);
 }
 
-static adam optimiser(const ppo *p, size_t n, double rate)
+static adam optimiser(size_t n, double rate)
 {
-    return (adam){
-        .options = {.rate = rate, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .clip = p->cfg->ppo_grad_clip},
-        .n = n};
+    return (adam){.options = {.rate = rate, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .clip = GRADIENT_CLIP},
+                  .n = n};
 }
 
 static hrc_status make_networks(ppo *p, const train_input *in, hrc_error *err)
@@ -95,10 +96,10 @@ static hrc_status make_networks(ppo *p, const train_input *in, hrc_error *err)
     critic_from_config(&p->judge, in->cfg);
     TRY(normal_create(&p->judge_normal, OBS_CRITIC, &p->memory, err));
     const size_t policy_n = p->model.net.layout.count, judge_n = p->judge.layout.count;
-    p->actor = optimiser(p, p->model.net.log_std, in->cfg->ppo_rate);
+    p->actor = optimiser(p->model.net.log_std, in->cfg->ppo_rate);
     p->actor.options.average = in->cfg->ppo_average;
-    p->spread = optimiser(p, HRC_JOINTS, in->cfg->ppo_std_rate);
-    p->judge_adam = optimiser(p, judge_n, in->cfg->ppo_critic_rate);
+    p->spread = optimiser(HRC_JOINTS, in->cfg->ppo_std_rate);
+    p->judge_adam = optimiser(judge_n, in->cfg->ppo_critic_rate);
     const room rooms[] = {{&p->judge_params, judge_n},   {&p->grads, policy_n + judge_n + PPO_EXTRA},
                           {&p->actor.m, p->actor.n},     {&p->actor.v, p->actor.n},
                           {&p->spread.m, HRC_JOINTS},    {&p->spread.v, HRC_JOINTS},
@@ -168,7 +169,7 @@ static hrc_status ppo_create(void **out, const train_input *in, hrc_error *err)
     p->cfg = in->cfg, p->threads = in->threads;
     p->n = in->cfg->ppo_worlds, p->T = in->cfg->ppo_horizon, p->rows = p->n * p->T;
     p->batch = p->rows / in->cfg->ppo_minibatches + 1;
-    p->ops = training_ops(in->cfg->ppo_precision);
+    p->ops = training_ops(in->cfg->train_precision);
     hrc_status status = set_up(p, in, err);
     if (status < 0) {
         ppo_free(p);
@@ -242,8 +243,7 @@ static void actor_gradient(ppo *p, int n, float *extra)
 static void critic_gradient(ppo *p, int n, float *extra)
 {
     mlp_pass_forward(&p->judge_pass, p->new_value, p->b.critic, p->judge_params, n);
-    extra[EXTRA_VALUE] =
-        (float)ppo_value_loss(p->dvalue, p->new_value, p->b.value, p->b.target, n, p->cfg->ppo_value_clip);
+    extra[EXTRA_VALUE] = (float)ppo_value_loss(p->dvalue, p->new_value, p->b.target, n);
     mlp_pass_backward(&p->judge_pass, NULL, 0, 0, p->grads + p->model.net.layout.count, p->dvalue,
                       p->b.critic, p->judge_params, n);
 }
@@ -253,7 +253,7 @@ static void steer_rate(ppo *p, double kl)
     const config *c = p->cfg;
     double *rate = &p->actor.options.rate;
     if (!(c->ppo_kl > 0)) return;
-    if (kl > 2 * c->ppo_kl) *rate = fmax(c->ppo_rate_min, *rate / RATE_FACTOR);
+    if (kl > 2 * c->ppo_kl) *rate = fmax(RATE_MIN, *rate / RATE_FACTOR);
     if (kl < c->ppo_kl / 2 && kl > 0) *rate = fmin(c->ppo_rate_max, *rate * RATE_FACTOR);
 }
 
@@ -266,7 +266,7 @@ static hrc_status apply(ppo *p, double norms[2], hrc_error *err)
         adam_step(&p->spread, &p->ops, p->threads, log_std, p->grads + p->model.net.log_std);
     norms[1] +=
         adam_step(&p->judge_adam, &p->ops, p->threads, p->judge_params, p->grads + p->model.net.layout.count);
-    for (int i = 0; i < HRC_JOINTS; i++) log_std[i] = fmaxf(log_std[i], logf((float)p->cfg->ppo_std_min));
+    for (int i = 0; i < HRC_JOINTS; i++) log_std[i] = fmaxf(log_std[i], logf(STD_MIN));
     if (isfinite(norms[0]) && isfinite(norms[1]) && isfinite(spread)) return HRC_OK;
     return fail(err, HRC_ENONFINITE, "ppo: the gradient of update %lld is not finite",
                 (long long)p->judge_adam.step + 1);

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "learn/comm.h"
-#include "learn/gaussian.h"
 #include "learn/ppo_loss.h"
 #include "learn/ppo_parts.h"
 
@@ -45,7 +44,7 @@ void ppo_merge_statistics(ppo *p)
 /* At a start the last action is 0; it gets the spread that it will have. */
 static void spread_action(ppo *p, float *action)
 {
-    for (int i = 0; i < HRC_JOINTS; i++) action[i] = (float)p->cfg->tracker_std * rng_normal(&p->dice);
+    for (int i = 0; i < HRC_JOINTS; i++) action[i] = (float)TRACK_STD * rng_normal(&p->dice);
 }
 
 void ppo_first_statistics(ppo *p)
@@ -99,7 +98,7 @@ static double reckon(ppo *p, int t)
     int outs = 0;
     for (int i = 0; i < p->n; i++) {
         const end_kind end = (end_kind)p->seen.end[i];
-        r->reward[first + (size_t)i] = (float)p->cfg->ppo_reward_scale * p->seen.reward[i];
+        r->reward[first + (size_t)i] = p->seen.reward[i];
         sum += (double)r->reward[first + (size_t)i];
         r->over[first + (size_t)i] = end != END_NONE;
         if (end == END_CLIP || end == END_EPISODE)

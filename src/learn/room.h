@@ -8,8 +8,7 @@
 #include "learn/teacher.h"
 #include "sim/sim.h"
 
-#define FRESH_VARIANT 4096 /* heaps (eval/posture.h) from here on are for practice, those below for trials   \
-                            */
+#define FRESH_VARIANT 4096 /* heaps (eval/posture.h) from here on: practice; below: trials */
 
 struct practice {
     practice_options o;

@@ -6,11 +6,14 @@
 #include "robot/posture.h"
 
 #define FIRST_DIFFICULTY 0.5
+#define CAP 5.0          /* highest difficulty of a bin, in means of all */
+#define KERNEL 0.8       /* decay of the kernel per bin */
+#define KERNEL_BINS 4    /* its length; it reaches back in time */
 #define RISES_WITHIN 200 /* frames from the beginning of a bin to standing */
 
-static int bins_of(const ref_clip *c, int frames)
+static int bins_of(const ref_clip *c)
 {
-    return (c->n - 1 + frames - 1) / frames; /* the last frame has no next one to track */
+    return (c->n - 1 + SAMPLING_BIN - 1) / SAMPLING_BIN; /* the last frame has no next one to track */
 }
 
 static hrc_status allocate(sampling *s, const references *refs, hrc_error *err)
@@ -65,22 +68,17 @@ static void weigh_kinds(sampling *s, const references *refs, double even)
 
 hrc_status sampling_create(sampling *s, const config *cfg, const references *refs, hrc_error *err)
 {
-    *s = (sampling){.adaptive = strcmp(cfg->sampling_adaptive, "on") == 0,
-                    .by_failure = strcmp(cfg->sampling_measure, "failure") == 0,
-                    .bin_frames = cfg->sampling_bin,
-                    .kernel_bins = cfg->sampling_kernel_bins,
+    *s = (sampling){.by_failure = strcmp(cfg->sampling_measure, "failure") == 0,
                     .rate = cfg->sampling_rate,
-                    .cap = cfg->sampling_cap,
-                    .kernel = cfg->sampling_kernel,
                     .share = cfg->sampling_adaptive_share,
                     .warmup = cfg->sampling_warmup};
-    for (int c = 0; c < refs->n; c++) s->n += bins_of(&refs->clips[c], s->bin_frames);
+    for (int c = 0; c < refs->n; c++) s->n += bins_of(&refs->clips[c]);
     TRY(allocate(s, refs, err));
     for (int c = 0, b = 0; c < refs->n; c++) {
         s->first_bin[c] = b;
-        for (int first = 0; first < refs->clips[c].n - 1; first += s->bin_frames, b++) {
+        for (int first = 0; first < refs->clips[c].n - 1; first += SAMPLING_BIN, b++) {
             int left = refs->clips[c].n - 1 - first;
-            s->bins[b] = (sampling_bin){c, first, left < s->bin_frames ? left : s->bin_frames};
+            s->bins[b] = (sampling_bin){c, first, left < SAMPLING_BIN ? left : SAMPLING_BIN};
             s->difficulty[b] = FIRST_DIFFICULTY;
             s->weight[b] = gets_up(&refs->clips[c], first) ? cfg->sampling_rise_weight : 1;
         }
@@ -102,13 +100,13 @@ static double smooth(sampling *s)
 {
     double mean = 0, weights = 0, weight = 1, sum = 0;
     for (int b = 0; b < s->n; b++) mean += s->difficulty[b] / s->n;
-    for (int i = 0; i < s->kernel_bins; i++, weight *= s->kernel) weights += weight;
+    for (int i = 0; i < KERNEL_BINS; i++, weight *= KERNEL) weights += weight;
     for (int b = 0; b < s->n; b++) {
         const int last = s->first_bin[s->bins[b].clip + 1] - 1;
         double value = 0;
         weight = 1;
-        for (int i = 0; i < s->kernel_bins; i++, weight *= s->kernel)
-            value += weight / weights * fmin(s->difficulty[b + i < last ? b + i : last], s->cap * mean);
+        for (int i = 0; i < KERNEL_BINS; i++, weight *= KERNEL)
+            value += weight / weights * fmin(s->difficulty[b + i < last ? b + i : last], CAP * mean);
         s->smooth[b] = value;
         sum += value;
     }
@@ -117,7 +115,7 @@ static double smooth(sampling *s)
 
 void sampling_refresh(sampling *s)
 {
-    const bool adapted = s->adaptive && s->episodes >= s->warmup;
+    const bool adapted = s->episodes >= s->warmup;
     const double sum = adapted ? smooth(s) : 0;
     double frames = 0, so_far = 0;
     for (int b = 0; b < s->n; b++) frames += s->bins[b].n;
@@ -150,8 +148,8 @@ void sampling_draw(const sampling *s, rng *r, int *which, int *frame)
 void sampling_ended(sampling *s, const env_episode *e)
 {
     const int begin = s->first_bin[e->clip], end = s->first_bin[e->clip + 1] - 1;
-    const int first = begin + e->first / s->bin_frames, at = begin + e->last / s->bin_frames;
-    const double lost = end_is_failure(e->end) ? s->bin_frames : 0;
+    const int first = begin + e->first / SAMPLING_BIN, at = begin + e->last / SAMPLING_BIN;
+    const double lost = end_is_failure(e->end) ? SAMPLING_BIN : 0;
     const double loose = 1 - e->score * e->steps / (e->steps + lost);
     for (int b = first; b <= at && b <= end; b++) {
         const double d = !s->by_failure ? loose : lost > 0 && b == (at < end ? at : end);

@@ -7,7 +7,7 @@
 
 #define LONGEST 600      /* frames: of a longer stay only its end is of use */
 #define AFTER 50         /* frames of standing at the end */
-#define LYING 30         /* frames: who lies for less rolls, dances or kneels */
+#define LYING 30         /* frames: lying for less is rolling, dancing or kneeling */
 #define EVERY 2          /* frames between moments */
 #define HURRY 0.5f       /* distance (posture.h) that a second less on the ground is worth */
 #define BELOW_M 0.2f     /* the robot lies when its reference is this much higher */
@@ -80,7 +80,7 @@ static hrc_status copy_way(teacher *t, const clip *c, const stretch *s, float pa
     return qpos && qvel ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", c->name);
 }
 
-/* On the ground and about to move: somebody who lies like this now and so a second later only rests. */
+/* On the ground and about to move: a pose that lies like this now and so a second later only rests. */
 static bool begins(const hrc_motion *way, int frame, posture *at)
 {
     const int later = frame + HRC_RATE_HZ < way->n ? frame + HRC_RATE_HZ : way->n - 1;

@@ -1,5 +1,5 @@
-/* Recorded ways up from the ground, to teach the planner with: every time that somebody in the training clips
- * lies and then stands (motion/phases.h). A robot that lies is led along a way from its moment most like the
+/* Recorded ways up from the ground, to teach the planner with: every time that a training clip lies
+ * and then stands (motion/phases.h). A robot that lies is led along a way from its moment most like the
  * robot: along the way with the nearest such moment or, when trials have given an order (practice.h), along
  * the first of that. They teach in practice only; no motion is in the planner's file. */
 #ifndef HRC_LEARN_TEACHER_H
@@ -30,14 +30,14 @@ typedef struct {
 hrc_status teacher_create(teacher *t, const clip *const *clips, int n, hrc_error *err);
 void teacher_free(teacher *t);
 
-/* The same teacher, who knows one way only; borrows everything. */
+/* The same teacher with one way only; borrows everything. */
 teacher teacher_only(const teacher *t, int way);
 
 /* The way of this rank for a robot that lies like this: 0 is the best. False when there are no more; an order
  * begins again. */
 bool teacher_choose(const teacher *t, const float qpos[HRC_NQ], int rank, follower *out);
 
-/* One who leads a robot. */
+/* The leading of one robot. */
 typedef struct {
     const teacher *knows;
     follower way;
@@ -47,7 +47,7 @@ typedef struct {
 } teaching;
 
 /* Looks at the robot and its reference: takes the lead of one that has lain for a while and is wanted up,
- * lets go of one that stands or is back, tries the next way when one does not help. True when who leads
+ * lets go of one that stands or is back, tries the next way when one does not help. True when what leads
  * changed. */
 bool teaching_step(teaching *t, const float qpos[HRC_NQ], const float reference[HRC_NQ]);
 

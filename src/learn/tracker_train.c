@@ -88,7 +88,6 @@ static config exact_physics(const config *cfg)
 {
     config c = *cfg, plain = config_default();
     c.sim_timestep = plain.sim_timestep, c.sim_substeps = plain.sim_substeps;
-    c.sim_iterations = plain.sim_iterations;
     memcpy(c.sim_feet, plain.sim_feet, sizeof c.sim_feet);
     memcpy(c.sim_self_collision, plain.sim_self_collision, sizeof c.sim_self_collision);
     memcpy(c.sim_damping, plain.sim_damping, sizeof c.sim_damping);
@@ -382,7 +381,7 @@ static bool matters(const config_entry *e, const char *method)
         if (!strcmp(e->section, OTHERS[i])) return false;
     for (int i = 0; i < COUNT(METHODS); i++)
         if (!strcmp(e->section, METHODS[i])) return !strncmp(method, METHODS[i], strlen(METHODS[i]));
-    return strcmp(e->section, "train") || !strcmp(e->key, "iterations");
+    return strcmp(e->section, "train") || !strcmp(e->key, "iterations") || !strcmp(e->key, "precision");
 }
 
 /* The settings as a whole are one entry; say which of them differs. */
@@ -395,7 +394,7 @@ static hrc_status check_settings(const tracker_trainer *t, const char *path, hrc
     TRY(tensorfile_open(&file, path, err));
     const char *settings = tensorfile_meta(&file, "config");
     hrc_status status = settings
-                            ? config_parse(&stored, path, (file_view){settings, strlen(settings)}, err)
+                            ? config_parse_stored(&stored, path, settings, err)
                             : fail(err, HRC_EFORMAT, "%s: config is missing, expected its settings", path);
     for (int i = 0; i < n && status == HRC_OK; i++) {
         char was[80] = "", is[80] = "";
@@ -403,7 +402,7 @@ static hrc_status check_settings(const tracker_trainer *t, const char *path, hrc
         config_print_value(was, sizeof was, &stored, &e[i]);
         config_print_value(is, sizeof is, t->plan.cfg, &e[i]);
         if (strcmp(was, is) == 0) continue;
-        if (e[i].kind == CFG_REAL) /* written to the last bit, which nobody wants to read */
+        if (e[i].kind == CFG_REAL) /* written to the last bit; the sentence has fewer digits */
             snprintf(was, sizeof was, "%g", atof(was)), snprintf(is, sizeof is, "%g", atof(is));
         status = fail(err, HRC_EFORMAT, "%s: %s.%s is %s, this run has %s; --changed goes on all the same",
                       path, e[i].section, e[i].key, was, is);
@@ -435,7 +434,7 @@ static hrc_status stored_clips(int *out, const char *path, hrc_error *err)
     return HRC_OK;
 }
 
-/* Motions are entries of the identity as sums, which tell nobody anything. */
+/* Motions are entries of the identity as sums, which say nothing to a reader. */
 static hrc_status check_motions(const identity *id, const char *path, bool changed, hrc_error *err)
 {
     if (changed)

@@ -13,7 +13,7 @@
 #define WEIGHT_FLOOR 0.1f /* of the mean: no dimension is without gradient */
 #define STATS_SAMPLE 20000
 #define STD_FLOOR 1e-3f
-#define LOW_HEIGHT 0.5f  /* m: root of one who sits, kneels or lies; 0.74 standing */
+#define LOW_HEIGHT 0.5f  /* m: root when sitting, kneeling or lying; 0.74 standing */
 #define UNIT_FLOOR 0.25f /* of x: it stays small where plans hardly leave the reference */
 #define WEIGHT_OFF                                                                                           \
     0.1f           /* of how lost the robot is: where plans hardly leave the reference, x hardly matters */

@@ -1,13 +1,14 @@
 /* Training tuples of the planner (paper 3.4), from two sources.
  *
- * Clips at 50 Hz: a start frame, a segment of log-uniform length l in [H, l_max] that begins there, K keyframes
- * spread over its first H frames, and as the reference the H frames up to the segment's end: what people do now who
- * will be there then. The start state and its velocities are perturbed (the robot never is where the motion is);
- * each tuple scales its perturbation by u^2, u uniform in 0..1: states on the motion and states far off it are both
- * seen. Keyframes stay clean, and x is counted from the clean state's base, so noise does not ask for a correction.
+ * Clips at 50 Hz: a start frame, a segment of log-uniform length l in [H, l_max] that begins there, K
+ * keyframes spread over its first H frames, and as the reference the H frames up to the segment's end: what
+ * the motion does shortly before it is there. The start state and its velocities are perturbed (the robot
+ * never is where the motion is); each tuple scales its perturbation by u^2, u uniform in 0..1: states on the
+ * motion and states far off it are both seen. Keyframes stay clean, and x is counted from the clean state's
+ * base, so noise does not ask for a correction.
  *
- * Practice (lessons.h): states of the simulated robot, and what led it back. Labels are drawn by the square root of
- * how many lessons they have, so that what is easy and frequent does not win.
+ * Practice (lessons.h): states of the simulated robot, and what led it back. Labels are drawn by the square
+ * root of how many lessons they have, so that what is easy and frequent does not win.
  *
  * A tuple depends on its random stream alone, so batches are the same for any number of threads. */
 #ifndef HRC_LEARN_TUPLES_H
@@ -51,7 +52,8 @@ uint64_t tuples_digest(const tuple_set *set); /* of all frames and options: a re
  * weight (K, D), of clips mean 1 per dimension over the set. */
 void tuple_draw(const tuple_set *set, rng *r, float *cond, float *residual, float *weight);
 
-/* The same from this start of a clip; returns how much of what the network writes reaches the plan (plan_unit). */
+/* The same from this start of a clip; returns how much of what the network writes reaches the plan
+ * (plan_unit). */
 float tuple_make(const tuple_set *set, int start, rng *r, float *cond, float *residual, float *weight);
 
 /* Over a sample of tuples: mean and standard deviation of every condition channel, and the root mean square

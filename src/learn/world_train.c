@@ -21,7 +21,21 @@
 #define LEAST_LEFT 8   /* frames of the clip that a start must have before it, unless the clip is shorter */
 #define FAILS_LEAST 12 /* steps from a start that is chosen for its failure to that failure */
 #define FAILS_MOST 75
-#define WARMUP_NOISE 2 /* times the usual: nothing else explores yet, unless the policy is a trained one */
+#define WARMUP_NOISE 2   /* times the usual: nothing else explores yet, unless the policy is a trained one */
+#define COLLECT 2        /* steps of each world in one iteration */
+#define RECENT 300       /* newest steps of a world that half of the fits and the rollouts start from */
+#define ACTION_NOISE 0.3 /* largest standard deviation of random actions; every episode draws its own */
+#define WORLD_LAYERS 2   /* hidden layers of the world model */
+#define FIT_HORIZON 4    /* periods that the world model is fitted over, open loop */
+#define FIT_RATE 1e-3
+#define REC_STEPS 8         /* periods of a rollout whose window is reconstructed */
+#define ACTION_WEIGHT 0.005 /* penalty on squared actions */
+#define PUSH_RAMP 0.5       /* share of the run over which pushes grow to env.push_scale */
+
+/* Wider limits and starts fill the buffer with states from which nothing can be learned (docs/tracker.md). */
+#define END_HEIGHT_M 0.3
+#define END_ANGLE_RAD 1.0
+#define START_NOISE 0.5
 
 typedef struct {
     float *params, *grads;
@@ -57,15 +71,39 @@ typedef struct {
     double failing_share, hardness; /* now */
 } world_trainer;
 
+/* Settings that this method has its own value for: one that was given is refused, not passed over. */
+static hrc_status check_foreign(const config *c, hrc_error *err)
+{
+    const config plain = config_default();
+    const struct {
+        const char *key, *instead;
+        bool given;
+    } FOREIGN[] = {
+        {"env.end_height", "an episode fails at 0.3 m", c->env_end_height != plain.env_end_height},
+        {"env.end_angle", "an episode fails at 1 rad", c->env_end_angle != plain.env_end_angle},
+        {"env.end_gravity", "an episode fails at 1 rad", c->env_end_gravity != plain.env_end_gravity},
+        {"env.end_effector", "no episode fails by them", c->env_end_effector != plain.env_end_effector},
+        {"env.start_noise", "half of the noise is used", c->env_start_noise != plain.env_start_noise},
+        {"sampling.adaptive_share", "set world.hard_share",
+         c->sampling_adaptive_share != plain.sampling_adaptive_share},
+        {"sampling.measure", "failures are counted",
+         strcmp(c->sampling_measure, plain.sampling_measure) != 0},
+    };
+    for (int i = 0; i < COUNT(FOREIGN); i++)
+        if (FOREIGN[i].given)
+            return fail(err, HRC_EINVAL, "%s is a setting of ppo; training through a world model: %s",
+                        FOREIGN[i].key, FOREIGN[i].instead);
+    return HRC_OK;
+}
+
 static config environment_config(const config *cfg)
 {
     config c = *cfg;
-    c.env_end_height = cfg->world_end_height;
-    c.env_low_height = fmax(cfg->world_end_height, cfg->env_low_height);
-    c.env_end_angle = cfg->world_end_angle;
+    c.env_end_height = END_HEIGHT_M;
+    c.env_end_angle = END_ANGLE_RAD;
     c.env_end_gravity = 10; /* the angle says it */
     c.env_end_effector = 10;
-    c.env_start_noise = cfg->world_start_noise;
+    c.env_start_noise = START_NOISE;
     c.sampling_adaptive_share = cfg->world_hard_share;
     snprintf(c.sampling_measure, sizeof c.sampling_measure, "failure");
     return c;
@@ -101,12 +139,10 @@ static imagine_options dream_options(const config *c)
 {
     return (imagine_options){.batch = c->world_batch,
                              .steps = c->world_horizon,
-                             .rec_steps = c->world_reconstruct < c->world_horizon ? c->world_reconstruct
-                                                                                  : c->world_horizon,
-                             .depth = c->world_gradient_history,
-                             .lead = c->tracker_lead,
+                             .rec_steps = c->world_horizon < REC_STEPS ? c->world_horizon : REC_STEPS,
+                             .lead = OBS_LEAD,
                              .basis = action_basis_of(c->tracker_basis),
-                             .action_weight = c->world_action,
+                             .action_weight = ACTION_WEIGHT,
                              .rate_weight = c->world_action_rate,
                              .rec_weight = c->tracker_reconstruction,
                              .state_clip = c->world_state_clip};
@@ -115,7 +151,7 @@ static imagine_options dream_options(const config *c)
 static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *err)
 {
     const config *c = &t->cfg;
-    const policy_hidden hidden = policy_halving(c->world_width, c->world_depth);
+    const policy_hidden hidden = policy_halving(c->world_width, WORLD_LAYERS);
     TRY(track_model_create(&t->model, c, seed, err));
     t->policy.params = t->model.params;
     TRY(learner_create(&t->policy, t->model.net.layout.count, true, &t->memory, err));
@@ -125,8 +161,7 @@ static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *er
     world_init(&t->dynamics, hidden.size, hidden.n);
     TRY(learner_create(&t->world, t->dynamics.layout.count, false, &t->memory, err));
     nn_layout_init(t->world.params, &t->dynamics.layout, seed + 1);
-    TRY(world_fit_create(&t->fit, &t->dynamics, &t->ops, t->threads, c->world_fit_batch, c->world_fit_horizon,
-                         err));
+    TRY(world_fit_create(&t->fit, &t->dynamics, &t->ops, t->threads, c->world_fit_batch, FIT_HORIZON, err));
     const imagine_options o = dream_options(c);
     return imagine_create(&t->dream, &o, &t->model.net, &t->dynamics, &t->ops, t->threads, err);
 }
@@ -136,7 +171,7 @@ static hrc_status keep_weights(world_trainer *t, hrc_error *err)
 {
     const policy *net = &t->model.net;
     const float *world = t->world.params, *skip = world + t->dynamics.skip, *own = t->policy.params;
-    const int d = net->shape.token.dim, columns = t->cfg.world_gradient_history * OBS_P;
+    const int d = net->shape.token.dim;
     arena *a = &t->memory;
     nn_kept *k = &t->kept;
     if (t->ops.gemm != nn_gemm_bf16) return HRC_OK; /* a library's product packs for itself */
@@ -146,14 +181,14 @@ static hrc_status keep_weights(world_trainer *t, hrc_error *err)
     fine = fine && nn_mlp_keep(&net->encoder, k, own, a) && nn_mlp_keep(&net->action, k, own, a) &&
            nn_mlp_keep(&net->reconstruction, k, own, a) &&
            nn_mlp_keep_inputs(&net->action, k, own, 0, d, a) &&
-           nn_mlp_keep_inputs(&net->action, k, own, d + OBS_PROPRIO - columns, columns, a);
+           nn_mlp_keep_inputs(&net->action, k, own, d, OBS_PROPRIO, a);
     return fine ? HRC_OK : fail(err, HRC_ENOMEM, "training: out of memory for packed weights");
 }
 
 static hrc_status create_parts(world_trainer *t, uint64_t seed, uint64_t own, hrc_error *err)
 {
     env *e;
-    t->length = t->cfg.world_horizon + t->cfg.tracker_lead + OBS_FRAMES;
+    t->length = t->cfg.world_horizon + OBS_LEAD + OBS_FRAMES;
     const size_t frames = (size_t)t->cfg.world_batch * (size_t)t->length;
     TRY(make_frames(&t->taught, frames, &t->memory, err));
     TRY(make_frames(&t->shown, frames, &t->memory, err));
@@ -187,6 +222,7 @@ static hrc_status world_create(void **out, const train_input *in, hrc_error *err
     if (quant_kind_of(in->cfg->tracker_quantizer) == QUANT_VQ && comm_size() > 1)
         return fail(err, HRC_EINVAL, "tracker.quantizer = vq: its codebook is not shared over %d ranks",
                     comm_size());
+    TRY(check_foreign(in->cfg, err));
     world_trainer *t = calloc(1, sizeof *t);
     if (!t) return fail(err, HRC_ENOMEM, "training: out of memory");
     t->cfg = environment_config(in->cfg);
@@ -194,7 +230,7 @@ static hrc_status world_create(void **out, const train_input *in, hrc_error *err
     const uint64_t own =
         in->seed + 0x9e3779b97f4a7c15u * (uint64_t)comm_rank(); /* the worlds' and the draws' */
     t->dice = rng_make(own, 2);
-    t->ops = training_ops(t->cfg.world_precision);
+    t->ops = training_ops(t->cfg.train_precision);
     hrc_status status = create_parts(t, in->seed, own, err);
     if (status < 0)
         world_free(t);
@@ -222,7 +258,7 @@ static bool fill_fit(world_trainer *t)
         int world;
         int64_t step;
         /* Half from what the policy does lately: there the model has to be right. */
-        const int recent = b % 2 ? t->cfg.world_recent : 0;
+        const int recent = b % 2 ? RECENT : 0;
         if (!replay_draw(k, &t->dice, H, recent, &world, &step) &&
             !replay_draw(k, &t->dice, H, 0, &world, &step))
             return false;
@@ -321,7 +357,7 @@ static void draw_start(world_trainer *t, int which, imagine_start *out)
     int world = 0;
     int64_t step = k->n - 1;
     for (int tries = 0; tries < 100; tries++) {
-        replay_draw(k, &t->dice, 0, t->cfg.world_recent, &world, &step);
+        replay_draw(k, &t->dice, 0, RECENT, &world, &step);
         if (suits(t, world, step, kind)) break;
     }
     const replay_step *at = replay_at(k, world, step);
@@ -419,7 +455,7 @@ static hrc_status warm_up(world_trainer *t, train_report *r, hrc_error *err)
 {
     collector *c = &t->real_world;
     const int steps = (t->cfg.world_warmup + c->n - 1) / c->n;
-    const double noise = (t->adopted ? 1 : WARMUP_NOISE) * t->cfg.world_noise;
+    const double noise = (t->adopted ? 1 : WARMUP_NOISE) * ACTION_NOISE;
     world_fit_result fit;
     double began = clock_s();
     collector_reset(c, noise);
@@ -470,10 +506,10 @@ static void set_schedule(world_trainer *t, double done)
     t->hardness = hardness(&t->cfg, done);
     env_hardness(t->real_world.world, t->hardness);
     t->policy.optimiser.options.average = averaging(t);
-    env_push_share(t->real_world.world, done < t->cfg.world_ease ? done / t->cfg.world_ease : 1);
+    env_push_share(t->real_world.world, done < PUSH_RAMP ? done / PUSH_RAMP : 1);
     env_light(t->real_world.world,
               done < t->cfg.world_heavy ? t->cfg.world_light * (1 - done / t->cfg.world_heavy) : 0);
-    t->world.optimiser.options.rate = decayed(t->cfg.world_fit_rate, t->cfg.world_final_rate, done);
+    t->world.optimiser.options.rate = decayed(FIT_RATE, t->cfg.world_final_rate, done);
     t->policy.optimiser.options.rate = decayed(t->cfg.world_rate, t->cfg.world_final_rate, done);
 }
 
@@ -505,8 +541,8 @@ static void collect_anew(world_trainer *t, train_report *r)
     collector *c = &t->real_world;
     const int steps = (t->cfg.world_warmup + c->n - 1) / c->n;
     const double began = clock_s();
-    collector_reset(c, t->cfg.world_noise);
-    for (int i = 0; i < steps; i++) collector_step(c, &t->model, t->cfg.world_noise);
+    collector_reset(c, ACTION_NOISE);
+    for (int i = 0; i < steps; i++) collector_step(c, &t->model, ACTION_NOISE);
     r->samples += (int64_t)steps * c->n;
     train_phase(r, "collect", clock_s() - began);
 }
@@ -519,10 +555,9 @@ static hrc_status world_iterate(void *self, double done, train_report *r, hrc_er
     use_normals(t); /* a resumed run has them from its checkpoint */
     if (!t->real_world.kept.n) collect_anew(t, r);
     const double began = clock_s();
-    for (int i = 0; i < t->cfg.world_collect; i++)
-        collector_step(&t->real_world, &t->model, t->cfg.world_noise);
+    for (int i = 0; i < COLLECT; i++) collector_step(&t->real_world, &t->model, ACTION_NOISE);
     sampling_refresh(&t->starts);
-    r->samples += (int64_t)t->cfg.world_collect * t->real_world.n;
+    r->samples += (int64_t)COLLECT * t->real_world.n;
     train_phase(r, "collect", clock_s() - began);
     return fit_and_improve(t, r, err);
 }

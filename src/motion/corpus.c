@@ -316,26 +316,25 @@ static hrc_status read_corpus(corpus *c, hrc_error *err)
     return read_tensors(c, err);
 }
 
-hrc_status corpus_parse(corpus *c, const char *path, file_view bytes, hrc_error *err)
+static hrc_status read_or_close(corpus *c, hrc_error *err)
 {
-    *c = (corpus){0};
-    TRY(tensorfile_parse(&c->file, path, bytes, err));
     hrc_status status = read_corpus(c, err);
     if (status < 0) corpus_close(c);
     return status;
 }
 
+hrc_status corpus_parse(corpus *c, const char *path, file_view bytes, hrc_error *err)
+{
+    *c = (corpus){0};
+    TRY(tensorfile_parse(&c->file, path, bytes, err));
+    return read_or_close(c, err);
+}
+
 hrc_status corpus_open(corpus *c, const char *path, hrc_error *err)
 {
-    file_view map;
     *c = (corpus){0};
-    TRY(file_map(path, &map, err));
-    hrc_status status = corpus_parse(c, path, map, err);
-    if (status < 0)
-        file_unmap(&map);
-    else
-        c->file.map = map;
-    return status;
+    TRY(tensorfile_open(&c->file, path, err));
+    return read_or_close(c, err);
 }
 
 void corpus_close(corpus *c)

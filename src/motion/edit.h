@@ -1,5 +1,4 @@
-/* What training and evaluation do to a clip: the mirror image, a reference that is held, the way back, a
- * delay, standing still before and after. */
+/* What training and evaluation do to a clip: the mirror image, and a reference that is held. */
 #ifndef HRC_MOTION_EDIT_H
 #define HRC_MOTION_EDIT_H
 
@@ -11,12 +10,5 @@ void clip_mirror(clip *c);
 /* Zero-order hold, in place: every frame becomes the first of its period of `seconds` (rounded to whole
  * frames, at least one). */
 void clip_hold(clip *c, double seconds);
-
-/* A clip of its own that stands still for `still` seconds, blends in `blend` seconds into `in`, and likewise
- * at its end. The robot stands in its default pose, at the place and heading of the clip's end; what speed
- * the root has over the floor is lost evenly during the blend. An end at which the robot is not on its feet
- * (pelvis under 0.5 m or tilted by more than 60 degrees) is held instead, since nobody stands up in half a
- * second. Name and labels stay. On error nothing is left to free. */
-hrc_status clip_pad_standing(clip *out, const clip *in, double still, double blend, hrc_error *err);
 
 #endif

@@ -100,26 +100,38 @@ static hrc_status check_ids(manifest *m, const char *path, hrc_error *err)
     return fail(err, HRC_EFORMAT, "%s:%d: the id \"%.80s\" was there already", path, twice->line, twice->id);
 }
 
-hrc_status manifest_parse(manifest *m, const char *path, file_view bytes, hrc_error *err)
+hrc_status manifest_text(char **out, int *rows, arena *memory, const char *path, file_view bytes,
+                         size_t shortest, hrc_error *err)
 {
-    *m = (manifest){0};
-    int lines = 1;
+    size_t lines = 1;
     bytes = file_text(bytes);
     for (size_t i = 0; i < bytes.size; i++) lines += bytes.data[i] == '\n';
     if (bytes.size > 10000000 || (bytes.size && memchr(bytes.data, 0, bytes.size)))
         return fail(err, HRC_EFORMAT, "%s: is not a text of less than 10 MB", path);
-    if ((size_t)lines > bytes.size / 3 + 1)
-        lines = (int)(bytes.size / 3) + 1; /* "a,b": empty lines cost nothing */
-    char *text = ARENA_NEW(&m->memory, char, bytes.size + 1);
-    m->rows = ARENA_NEW(&m->memory, manifest_row, lines);
-    hrc_status status = text && m->rows ? HRC_OK : fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    if (status >= 0) {
-        if (bytes.size) memcpy(text, bytes.data, bytes.size);
-        status = status_is_tame(text)
-                     ? parse_text(m, path, text, err)
-                     : fail(err, HRC_EFORMAT, "%s: is not a text: it holds control bytes", path);
-        if (status >= 0) status = check_ids(m, path, err);
-    }
+    const size_t most = bytes.size / shortest + 1; /* empty lines cost nothing */
+    *rows = (int)(lines < most ? lines : most);
+    *out = ARENA_NEW(memory, char, bytes.size + 1);
+    if (!*out) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    if (bytes.size) memcpy(*out, bytes.data, bytes.size);
+    return status_is_tame(*out) ? HRC_OK
+                                : fail(err, HRC_EFORMAT, "%s: is not a text: it holds control bytes", path);
+}
+
+static hrc_status parse(manifest *m, const char *path, file_view bytes, hrc_error *err)
+{
+    char *text;
+    int rows;
+    TRY(manifest_text(&text, &rows, &m->memory, path, bytes, sizeof "a,b" - 1, err));
+    m->rows = ARENA_NEW(&m->memory, manifest_row, rows);
+    if (!m->rows) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    TRY(parse_text(m, path, text, err));
+    return check_ids(m, path, err);
+}
+
+hrc_status manifest_parse(manifest *m, const char *path, file_view bytes, hrc_error *err)
+{
+    *m = (manifest){0};
+    hrc_status status = parse(m, path, bytes, err);
     if (status < 0) manifest_free(m);
     return status;
 }

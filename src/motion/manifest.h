@@ -20,6 +20,11 @@ typedef struct {
     manifest_row *rows;
 } manifest;
 
+/* A copy of a table's text that its rows may point into, and how many rows of at least `shortest` bytes it
+ * can have. What is no text, or longer than 10 MB, is refused. */
+hrc_status manifest_text(char **out, int *rows, arena *memory, const char *path, file_view bytes,
+                         size_t shortest, hrc_error *err);
+
 hrc_status manifest_load(manifest *m, const char *path, hrc_error *err);
 hrc_status manifest_parse(manifest *m, const char *path, file_view bytes, hrc_error *err);
 void manifest_free(manifest *m);

@@ -62,7 +62,7 @@ hrc_status phases_find(arena *memory, phase **out, int *n, const clip *c, hrc_er
 /* The get-up of a clip, frames first .. last: from its first frame (where it stands before it is on the
  * ground: from when it is first on the ground, posture_down) until it has stood (posture_stands) for
  * GET_UP_STEADY_S, which is part of it. An error says why there is none. */
-#define GET_UP_STEADY_S 1.0  /* who falls again within that did not get up */
+#define GET_UP_STEADY_S 1.0  /* a fall within that: it did not get up */
 #define GET_UP_LONGEST_S 5.0 /* a fall or a rest on the way makes it longer: not to be learned from */
 hrc_status phases_get_up(int *first, int *last, const clip *c, hrc_error *err);
 

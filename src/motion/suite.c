@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "motion/edit.h"
+#include "motion/manifest.h"
 #include "motion/shipped.h"
 
 #define HEADER "clip,first,last,category,hold"
@@ -86,27 +87,21 @@ static hrc_status parse_text(suite *s, char *text, hrc_error *err)
     return s->n ? HRC_OK : fail(err, HRC_EFORMAT, "%s: has no sequences", s->path);
 }
 
+static hrc_status parse(suite *s, const char *path, file_view bytes, hrc_error *err)
+{
+    char *text;
+    int rows;
+    TRY(manifest_text(&text, &rows, &s->memory, path, bytes, sizeof "a,0,0,b,0" - 1, err));
+    s->sequences = ARENA_NEW(&s->memory, suite_sequence, rows);
+    s->path = arena_strdup(&s->memory, path);
+    if (!s->sequences || !s->path) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    return parse_text(s, text, err);
+}
+
 hrc_status suite_parse(suite *s, const char *path, file_view bytes, hrc_error *err)
 {
     *s = (suite){0};
-    int lines = 1;
-    bytes = file_text(bytes);
-    for (size_t i = 0; i < bytes.size; i++) lines += bytes.data[i] == '\n';
-    if (bytes.size > 10000000 || (bytes.size && memchr(bytes.data, 0, bytes.size)))
-        return fail(err, HRC_EFORMAT, "%s: is not a text of less than 10 MB", path);
-    if ((size_t)lines > bytes.size / 9 + 1) lines = (int)(bytes.size / 9) + 1; /* "a,0,0,b,0" at least */
-    char *text = ARENA_NEW(&s->memory, char, bytes.size + 1);
-    s->sequences = ARENA_NEW(&s->memory, suite_sequence, lines);
-    s->path = arena_strdup(&s->memory, path);
-    hrc_status status;
-    if (!text || !s->sequences || !s->path) {
-        status = fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    } else {
-        if (bytes.size) memcpy(text, bytes.data, bytes.size);
-        status = status_is_tame(text)
-                     ? parse_text(s, text, err)
-                     : fail(err, HRC_EFORMAT, "%s: is not a text: it holds control bytes", path);
-    }
+    hrc_status status = parse(s, path, bytes, err);
     if (status < 0) suite_free(s);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Sizes that kernels keep on the stack; whoever builds a network checks against them. */
+/* Sizes that kernels keep on the stack; what builds a network checks against them. */
 #ifndef HRC_NN_LIMITS_H
 #define HRC_NN_LIMITS_H
 

@@ -566,14 +566,3 @@ const char *onnx_metadata(const onnx_file *f, const char *key)
         if (!strcmp(f->entries[i].key, key)) return f->entries[i].value;
     return NULL;
 }
-
-void onnx_shape_text(char out[96], const onnx_array *a)
-{
-    int used = snprintf(out, 96, "[");
-    for (int i = 0; i < a->ndim && used < 70; i++) {
-        char number[24] = "N";
-        if (a->dims[i] >= 0) snprintf(number, sizeof number, "%lld", (long long)a->dims[i]);
-        used += snprintf(out + used, (size_t)(96 - used), "%s%s", i ? ", " : "", number);
-    }
-    snprintf(out + used, (size_t)(96 - used), "]");
-}

@@ -61,7 +61,4 @@ void onnx_file_free(onnx_file *f);
 const char *onnx_metadata(const onnx_file *f, const char *key); /* NULL: not there */
 const onnx_array *onnx_find(const onnx_array *list, int n, const char *name);
 
-/* "[1, 29]", with N for the batch. */
-void onnx_shape_text(char out[96], const onnx_array *a);
-
 #endif

@@ -11,8 +11,8 @@
  * reference, whatever the network says, and a lost robot follows plans alone, each the continuation of the
  * one before: counted from the reference instead, what is left of an error of the network would pull every
  * plan back to the robot. The root's offset on the floor and in height is kept, not closed: closing 10 cm in
- * 0.2 s would show the tracker half a metre a second that nobody wants. Y < 1 because a reference that comes
- * all the way to the robot asks nothing of it.
+ * 0.2 s would show the tracker half a metre a second that is in no reference. Y < 1 because a reference that
+ * comes all the way to the robot asks nothing of it.
  *
  * Paper: keyframe_k = p + sigma_k x_k, with pose and target R(H) as the condition.
  *

@@ -47,8 +47,7 @@ void plan_curve_fit(plan_curve *curve, const float (*qpos)[HRC_NQ], float span)
 }
 
 /* Hermite cubic on [0,1] with values y0, y1 and slopes (per second) s0, s1; derivative per second. */
-static void hermite(float *y, float *dy, float y0, float y1, float s0, float s1, float u,
-                    float step)
+static void hermite(float *y, float *dy, float y0, float y1, float s0, float s1, float u, float step)
 {
     float m0 = s0 * step, m1 = s1 * step;
     float a = 2 * y0 - 2 * y1 + m0 + m1, b = -3 * y0 + 3 * y1 - 2 * m0 - m1;
@@ -140,8 +139,8 @@ static void extrapolate_first(float diff[PLAN_K][HRC_NQ])
     quat_mulf(diff[0] + 3, turn, diff[1] + 3);
 }
 
-void plan_difference_fit(plan_curve *curve, const float (*keyframes)[HRC_NQ], const float (*reference)[HRC_NQ],
-                         int horizon)
+void plan_difference_fit(plan_curve *curve, const float (*keyframes)[HRC_NQ],
+                         const float (*reference)[HRC_NQ], int horizon)
 {
     float diff[PLAN_K][HRC_NQ], pose[HRC_NQ];
     for (int k = 1; k < PLAN_K; k++) {

@@ -6,7 +6,7 @@
 #include "robot/g1.h"
 
 #define PLAN_K 8      /* keyframes */
-#define PLAN_H 10     /* frames that they span in the paper and by default: keyframe k stands at frame k H / (K-1) */
+#define PLAN_H 10     /* frames that they span by default: keyframe k stands at frame k H / (K-1) */
 #define PLAN_MAX_H 40 /* ... and at the most */
 #define PLAN_FPS 50
 
@@ -34,12 +34,12 @@ void plan_curve_at(float qpos[HRC_NQ], float qvel[HRC_NV], const plan_curve *cur
 void plan_curve_beyond(float qpos[HRC_NQ], float qvel[HRC_NV], const plan_curve *curve, float t);
 
 /* The controller keeps a plan as the curve of how it differs from the reference, so that a plan that is the
- * reference gives the reference's own frames, to the bit, and its own velocities. Positions and joints differ by a
- * sum, orientations by a rotation in the world: plan = D R. Keyframe 0 only anchors the plan: a curve through it
- * and keyframe 1 would make a velocity that nobody wants, so the curve goes back from keyframes 1 and 2 instead.
- * reference (horizon + 1, HRC_NQ). */
-void plan_difference_fit(plan_curve *curve, const float (*keyframes)[HRC_NQ], const float (*reference)[HRC_NQ],
-                         int horizon);
+ * reference gives the reference's own frames, to the bit, and its own velocities. Positions and joints differ
+ * by a sum, orientations by a rotation in the world: plan = D R. Keyframe 0 only anchors the plan: a curve
+ * through it and keyframe 1 would make a velocity that is in no reference, so the curve goes back from
+ * keyframes 1 and 2 instead. reference (horizon + 1, HRC_NQ). */
+void plan_difference_fit(plan_curve *curve, const float (*keyframes)[HRC_NQ],
+                         const float (*reference)[HRC_NQ], int horizon);
 
 /* The pose of such a window at a fractional frame. */
 void plan_window_at(float out[HRC_NQ], const float (*reference)[HRC_NQ], float frame, int horizon);

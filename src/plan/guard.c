@@ -11,8 +11,7 @@
 
 const char *plan_verdict_name(plan_verdict verdict)
 {
-    static const char *const NAMES[PLAN_VERDICTS] = {"fine", "not finite", "beyond joint limits",
-                                                     "too fast"};
+    static const char *const NAMES[PLAN_VERDICTS] = {"fine", "not finite", "beyond joint limits", "too fast"};
     return verdict >= 0 && verdict < PLAN_VERDICTS ? NAMES[verdict] : "unknown";
 }
 

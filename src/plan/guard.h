@@ -15,8 +15,8 @@ typedef enum {
 
 const char *plan_verdict_name(plan_verdict verdict);
 
-/* step: s between keyframes. Joints within the margin beyond a limit are clamped to it in place when the verdict
- * is PLAN_FINE. */
+/* step: s between keyframes. Joints within the margin beyond a limit are clamped to it in place when the
+ * verdict is PLAN_FINE. */
 plan_verdict plan_guard(float keyframes[PLAN_K][HRC_NQ], float step);
 
 #endif

@@ -118,7 +118,8 @@ static hrc_status read_examples(plan_model *m, const tensorfile *file, hrc_error
         const float *x = t->data;
         for (size_t k = 0; k < count * PLAN_EXAMPLES; k++)
             if (!isfinite(x[k]))
-                return fail(err, HRC_EFORMAT, "%s: %s[%zu] is not finite", file->path, EXAMPLE_PART[i].name, k);
+                return fail(err, HRC_EFORMAT, "%s: %s[%zu] is not finite", file->path, EXAMPLE_PART[i].name,
+                            k);
     }
     return HRC_OK;
 }
@@ -193,12 +194,9 @@ static void add_examples(contents *c, const plan_model *m)
         for (int k = 0; k < PLAN_EXAMPLES; k++)
             memcpy(at + count * (size_t)k, (const char *)&m->examples[k] + EXAMPLE_PART[i].offset,
                    sizeof(float) * count);
-        c->tensors[c->n++] = (tensor){EXAMPLE_PART[i].name,
-                                      DT_F32,
-                                      2,
-                                      {PLAN_EXAMPLES, (int64_t)count},
-                                      (int64_t)count * PLAN_EXAMPLES,
-                                      at};
+        c->tensors[c->n++] =
+            (tensor){EXAMPLE_PART[i].name,           DT_F32, 2, {PLAN_EXAMPLES, (int64_t)count},
+                     (int64_t)count * PLAN_EXAMPLES, at};
         at += count * PLAN_EXAMPLES;
     }
 }

@@ -1,5 +1,5 @@
-/* A planner on disk: the weights of its velocity field, the scales it was trained with, which question it answers,
- * and plans to recognise it by. */
+/* A planner on disk: the weights of its velocity field, the scales it was trained with, which question it
+ * answers, and plans to recognise it by. */
 #ifndef HRC_PLAN_MODEL_H
 #define HRC_PLAN_MODEL_H
 

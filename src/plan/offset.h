@@ -4,7 +4,7 @@
  *   joints        q_R(t) + (1 - u) a (q_p - q_R(0))            u = t / span, 1 from there on
  *   orientation   exp((1 - u) a e) R_R(t),  e = log(R_p R_R(0)^T), a rotation vector of the world
  *   position      that of the reference + (x_p - x_R(0)): kept, since closing it would be a velocity that
- *                 nobody wants
+ *                 the reference does not have
  *
  * a = s Y: how far off the robot is, and how much of that the plan takes over. On the reference the plan is
  * the reference. The velocities are those of these curves: joints qd_R - a (q_p - q_R(0)) / span; root linear
@@ -27,7 +27,7 @@
 #define PLAN_YIELD 0.5f      /* Y */
 
 /* As far off as this a robot is lost: no tracker comes back from there alone. Joints hardly count: a runner
- * who stumbles is off by 2.5 rad and comes back. */
+ * that stumbles is off by 2.5 rad and comes back. */
 #define PLAN_LOST_JOINTS 8.0f
 #define PLAN_LOST_HEIGHT 0.35f
 #define PLAN_LOST_TILT 1.2f
@@ -37,7 +37,7 @@
  * taken from the lowest point of the pose, as if that were on the floor. */
 float plan_off(const float state[HRC_NQ], const float reference[HRC_NQ], bool position);
 
-/* l: how much the robot is lost, 0 to 1. One that stands higher and more upright than its reference is not. */
+/* l: how much the robot is lost, 0 to 1. A robot higher and more upright than its reference is not. */
 float plan_lost(const float state[HRC_NQ], const float reference[HRC_NQ], bool position);
 
 typedef struct {

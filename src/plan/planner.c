@@ -25,8 +25,9 @@ planner_options planner_defaults(void)
         .precision = NN_FLOAT, .steps = 5, .t_start = 0.9f, .warm_start = true, .noise = 1};
 }
 
-/* Anew for every plan: with one draw for all of them a robot that rests half way up rests for ever. By what the robot
- * does, not by a count: what was planned before leaves no trace, and the same scene elsewhere has the same plan. */
+/* Anew for every plan: with one draw for all of them a robot that rests half way up rests for ever. By what
+ * the robot does, not by a count: what was planned before leaves no trace, and the same scene elsewhere has
+ * the same plan. */
 static void draw_noise(planner *p, const plan_question *q)
 {
     const uint64_t joints = hash_bytes(HASH_START, q->state + 7, sizeof(float) * HRC_JOINTS);

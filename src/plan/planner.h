@@ -1,6 +1,6 @@
-/* The planner: from the robot's state and the reference to the next 0.2 s of motion as K keyframes (paper 3.2): a
- * few Euler steps of the learned flow, started near the anchored plan (plan/anchor.h). The same question and seed
- * give the same plan; nothing is allocated after create. One object, one thread. */
+/* The planner: from the robot's state and the reference to the next 0.2 s of motion as K keyframes
+ * (paper 3.2): a few Euler steps of the learned flow, started near the anchored plan (plan/anchor.h). The
+ * same question and seed give the same plan; nothing is allocated after create. One object, one thread. */
 #ifndef HRC_PLAN_PLANNER_H
 #define HRC_PLAN_PLANNER_H
 
@@ -13,8 +13,8 @@ typedef struct {
     int steps;       /* Euler steps */
     float t_start;   /* where the warm start enters the flow: 1 is noise alone, 0 the base alone */
     bool warm_start; /* off: from noise at t = 1 (the paper's ablation) */
-    float noise;     /* size of the noise a plan starts from: 1 draws from the learned distribution, small values
-                        stay near its middle */
+    float noise; /* size of the noise a plan starts from: 1 draws from the learned distribution, small values
+                    stay near its middle */
     uint64_t seed;
     pool *threads; /* borrowed; NULL: the caller's thread alone */
 } planner_options;
@@ -27,8 +27,8 @@ hrc_status planner_create(planner **out, const plan_model *m, const planner_opti
 void planner_free(planner *p); /* NULL is fine */
 void planner_seed(planner *p, uint64_t seed);
 
-/* For practice: another draw of noise, of that size, and how much of what the network writes is used: 1, or 0 for the
- * base of plans alone. */
+/* For practice: another draw of noise, of that size, and how much of what the network writes is used: 1, or 0
+ * for the base of plans alone. */
 void planner_vary(planner *p, uint64_t seed, float noise, float share);
 
 /* The guard is not applied. */

@@ -1,5 +1,5 @@
-/* What the planner sees of a pose, as D numbers in the heading frame of the current state: origin on the floor
- * under its root, x where it heads. So a model knows neither where the robot stands nor where it faces.
+/* What the planner sees of a pose, as D numbers in the heading frame of the current state: origin on the
+ * floor under its root, x where it heads. So a model knows neither where the robot stands nor where it faces.
  *
  * D = 38: joints 29, root position 3, root orientation as 6D rotation 6.
  * D = 35: without the root position: only what encoders and an IMU give. */

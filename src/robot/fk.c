@@ -1,4 +1,4 @@
-/* One text for both precisions: fk.inc is written over lanes; the double version has one lane. */
+/* fk.inc is written over lanes, for world_points.c; here it has one lane. */
 #include "robot/fk.h"
 
 #include <math.h>
@@ -11,25 +11,12 @@
 #define LANES 1
 #define F(name) name##_double
 #include "robot/fk.inc"
-#undef REAL
-#undef LANES
-#undef F
-
-#define REAL float
-#define LANES FK_LANES
-#define F(name) name##_float
-#include "robot/fk.inc"
 
 void fk(fk_pose *out, const double *qpos)
 {
     /* With one lane the arrays of lanes have the layout of plain ones. */
     fk_links_double((double(*)[3][1])out->pos, (double(*)[4][1])out->quat, (double(*)[3][1])out->axis,
                     (const double(*)[1])qpos);
-}
-
-void fk_batch(fk_batch_pose *out, const float qpos[HRC_NQ][FK_LANES])
-{
-    fk_links_float(out->pos, out->quat, out->axis, qpos);
 }
 
 void fk_velocities(fk_velocity *out, const fk_pose *pose, const double *qvel)

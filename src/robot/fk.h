@@ -1,8 +1,6 @@
-/* Forward kinematics of all links: fk in double for one pose, and fk_batch in float for FK_LANES poses at
- * a time (lanes innermost, so that loops over lanes become vector code).
- *
- * Both keep what a derivative needs: joint i turns about the world axis axis[i+1] through pos[i+1] (its
- * link's origin), so d p / d q_i = axis x (p - pos) for every point p on that link or beyond. */
+/* Forward kinematics of all links, in double. It keeps what a derivative needs: joint i turns about the world
+ * axis axis[i+1] through pos[i+1] (its link's origin), so d p / d q_i = axis x (p - pos) for every point p on
+ * that link or beyond. */
 #ifndef HRC_ROBOT_FK_H
 #define HRC_ROBOT_FK_H
 
@@ -27,16 +25,5 @@ void fk_velocities(fk_velocity *out, const fk_pose *pose, const double *qvel);
 
 void fk_point(double out[3], const fk_pose *pose, int link, const double local[3]);
 void fk_com(double out[3], const fk_pose *pose);
-
-#define FK_LANES 16
-
-typedef struct {
-    float pos[G1_LINKS][3][FK_LANES];
-    float quat[G1_LINKS][4][FK_LANES];
-    float axis[G1_LINKS][3][FK_LANES];
-} fk_batch_pose;
-
-/* qpos: (HRC_NQ, FK_LANES). Unused lanes may hold anything finite. */
-void fk_batch(fk_batch_pose *out, const float qpos[HRC_NQ][FK_LANES]);
 
 #endif

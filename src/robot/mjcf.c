@@ -8,7 +8,6 @@ mjcf_options mjcf_from_config(const config *cfg)
 {
     return (mjcf_options){
         .timestep = cfg->sim_timestep,
-        .iterations = cfg->sim_iterations,
         .friction = cfg->sim_friction,
         .feet = strcmp(cfg->sim_feet, "light") ? G1_FEET_EXACT : G1_FEET_LIGHT,
         .self_collision = self_collision_mode(cfg->sim_self_collision),
@@ -17,7 +16,7 @@ mjcf_options mjcf_from_config(const config *cfg)
 
 static void write_head(text *out, const mjcf_options *o)
 {
-    /* Bits decide who touches whom: without self-collision the robot meets only what has conaffinity,
+    /* Bits decide which geoms touch: without self-collision the robot meets only what has conaffinity,
      * which is the floor. */
     int affinity = o->self_collision != SELF_NONE;
     text_add(
@@ -28,7 +27,7 @@ static void write_head(text *out, const mjcf_options *o)
     text_add(
         out,
         "  <option timestep=\"%.9g\" iterations=\"%d\" solver=\"Newton\" cone=\"pyramidal\" integrator=\"Euler\"/>\n",
-        o->timestep, o->iterations);
+        o->timestep, MJCF_ITERATIONS);
     text_add(out,
              "  <visual>\n    <headlight ambient=\"0.4 0.4 0.4\" diffuse=\"0.4 0.4 0.4\"/>\n  </visual>\n"
              "  <default>\n    <default class=\"visual\">\n"

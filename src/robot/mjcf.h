@@ -7,9 +7,10 @@
 #include "base/text.h"
 #include "robot/selfcollision.h"
 
+#define MJCF_ITERATIONS 10 /* of the contact solver at the most */
+
 typedef struct {
     double timestep; /* s */
-    int iterations;  /* of the contact solver */
     double friction; /* sliding, on every geom: MuJoCo takes the larger of two */
     g1_feet feet;
     self_collision self_collision;

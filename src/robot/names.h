@@ -11,7 +11,7 @@ void g1_joint_names(char out[G1_NAMES_BYTES]);
 /* names: the metadata "joint_names" of the file at path, or NULL when it is missing. Says which differs. */
 hrc_status g1_check_joint_names(const char *names, const char *path, hrc_error *err);
 
-/* Words of a list "a, b" or "["a", "b"]" of someone else's file: the next one, without spaces, quotes and
+/* Words of a list "a, b" or "["a", "b"]" of another program's file: the next one, without spaces, quotes and
  * brackets; false at the end. */
 bool list_word(const char **list, char *out, size_t size);
 

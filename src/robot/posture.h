@@ -38,11 +38,11 @@ float posture_distance(const posture *a, const posture *b);
 enum { POSTURE_FEATURES = 4 + HRC_JOINTS };
 void posture_features(float out[POSTURE_FEATURES], const posture *p);
 
-/* Somebody who lies like this now and so a second later only rests: no moment to begin getting up from. */
+/* A pose that lies like this now and so a second later only rests: no moment to begin getting up from. */
 bool posture_rests(const posture *now, const posture *later);
 
 /* The turn about the vertical after which `from` is as near to `to` as such a turn can bring it. Yaw angles
- * would not do: those of somebody who lies jump. */
+ * would not do: those of a lying pose jump. */
 void heading_turn(float turn[4], const float from[4], const float to[4]);
 float heading_between(const float from[4], const float to[4]); /* its angle, -pi .. pi */
 

@@ -38,6 +38,13 @@ tracking_error tracking_error_of(const g1_state *robot, const float ref_qpos[HRC
                             tilt_between(robot->gravity, quat)};
 }
 
+double g1_joint_distance(const float a[HRC_NQ], const float b[HRC_NQ])
+{
+    double square = 0;
+    for (int i = 7; i < HRC_NQ; i++) square += (double)(a[i] - b[i]) * (double)(a[i] - b[i]);
+    return sqrt(square);
+}
+
 void g1_pose_between(float out[HRC_NQ], const float a[HRC_NQ], const float b[HRC_NQ], double t)
 {
     double p[4], q[4], r[4];

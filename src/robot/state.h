@@ -25,6 +25,9 @@ typedef struct {
 
 tracking_error tracking_error_of(const g1_state *robot, const float ref_qpos[HRC_NQ]);
 
+/* L2 norm over the 29 joints of two poses, rad. */
+double g1_joint_distance(const float a[HRC_NQ], const float b[HRC_NQ]);
+
 /* The pose a part t (0..1) of the way from a to b: lerp, and slerp for the orientation. */
 void g1_pose_between(float out[HRC_NQ], const float a[HRC_NQ], const float b[HRC_NQ], double t);
 

@@ -33,7 +33,7 @@ struct env {
     int trail_n;
 };
 
-/* ---- Starts that nobody chose: uniform over frames that have a next one ---- */
+/* ---- Starts without a sampler: uniform over frames that have a next one ---- */
 
 static void draw_uniform(const void *ctx, rng *r, int *which, int *frame)
 {
@@ -413,12 +413,6 @@ void env_state(env *e, state_list *l, const char *prefix)
 env_counts env_count(const env *e)
 {
     return e->counts;
-}
-
-void env_clip_count(const env *e, int which, int64_t *episodes, int64_t *failures)
-{
-    *episodes = e->clip_episodes[which];
-    *failures = e->clip_failures[which];
 }
 
 void env_clear(env *e)

@@ -2,7 +2,7 @@
  *
  * One step: action -> joint targets -> physics of one control period -> reference one frame on -> reward and
  * termination against that frame -> where an episode ended, a new one begins -> pushes -> observation. The
- * first frame of the observed window lies tracker.lead frames after the robot's time.
+ * first frame of the observed window lies OBS_LEAD frames after the robot's time.
  *
  * Every world owns a stream of random numbers and depends on nothing but itself and the starts, which change
  * only between steps; so any number of threads gives the same bits. */
@@ -96,8 +96,7 @@ typedef struct {
     int64_t lost;               /* steps that began beyond the bounds, of hard episodes */
 } env_counts;
 
-env_counts env_count(const env *e);                                                 /* since the last clear */
-void env_clip_count(const env *e, int which, int64_t *episodes, int64_t *failures); /* likewise */
+env_counts env_count(const env *e); /* since the last clear */
 void env_clear(env *e);
 
 /* Sentences: how long episodes last, what ends them, on which clips most. */

@@ -44,7 +44,7 @@ env_options env_options_of(const config *c, double period)
                          .hard_push = c->env_hard_push,
                          .give_up = c->env_give_up,
                          .hardness = 1,
-                         .lead = c->tracker_lead,
+                         .lead = OBS_LEAD,
                          .longest = (int)fmax(1, c->env_episode_s / period + 0.5),
                          .rotation = obs_rotation_mode(c->tracker_rotation),
                          .basis = action_basis_of(c->tracker_basis)};

@@ -22,7 +22,7 @@ typedef struct {
     int n;
     ref_frame *frames;   /* (n) */
     ref_frame *mirrored; /* (n), or NULL */
-    double fastest;      /* pace at which a joint reaches its speed limit; 1 when somebody leaps */
+    double fastest;      /* pace at which a joint reaches its speed limit; 1 when the motion leaps */
     bool leaps;          /* gravity has a pace of its own: neither faster nor slower */
 } ref_clip;
 

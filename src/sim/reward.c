@@ -132,21 +132,25 @@ double reward_score(const reward_weights *w, const double terms[REWARD_TERMS])
 
 /* ---- Terminations ---- */
 
+/* A reference whose root is below LOW_ROOT_M is near the ground, where heights are off by more before it is
+ * lost. */
+#define LOW_ROOT_M 0.5
+#define LOW_HEIGHT_M 0.75
+
 end_rules end_from_config(const config *cfg)
 {
-    return (end_rules){cfg->env_end_height,   cfg->env_end_gravity, cfg->env_end_angle,
-                       cfg->env_end_effector, cfg->env_low_root,    cfg->env_low_height};
+    return (end_rules){cfg->env_end_height, cfg->env_end_gravity, cfg->env_end_angle, cfg->env_end_effector};
 }
 
 end_kind end_check(const end_rules *r, const robot_view *robot, const ref_frame *ref)
 {
     static const int EFFECTOR[] = {G1_LEFT_ANKLE, G1_RIGHT_ANKLE, G1_LEFT_WRIST, G1_RIGHT_WRIST};
     static const double DOWN[3] = {0, 0, -1};
-    const bool low = (double)ref->qpos[2] < r->low_root;
+    const bool low = (double)ref->qpos[2] < LOW_ROOT_M;
     double quat[4], gravity[3];
     widen(quat, ref->qpos + 3, 4);
     quat_rotate_inv(gravity, quat, DOWN);
-    if (fabs((double)ref->qpos[2] - robot->state.pos[2]) > (low ? r->low_height : r->height))
+    if (fabs((double)ref->qpos[2] - robot->state.pos[2]) > (low ? LOW_HEIGHT_M : r->height))
         return END_HEIGHT;
     if (fabs(gravity[2] - robot->state.gravity[2]) > r->gravity) return END_ORIENTATION;
     if (r->angle > 0 && quat_angle(quat, robot->state.quat) > r->angle) return END_ORIENTATION;
@@ -154,7 +158,7 @@ end_kind end_check(const end_rules *r, const robot_view *robot, const ref_frame 
         for (int e = 0; e < COUNT(EFFECTOR); e++)
             if (G1_TRACKED_LINK[b] == EFFECTOR[e] &&
                 fabs((double)ref->pos[b][2] - robot->pose.pos[EFFECTOR[e]][2]) >
-                    (low ? r->low_height : r->effector))
+                    (low ? LOW_HEIGHT_M : r->effector))
                 return END_EFFECTOR;
     return END_NONE;
 }

@@ -74,7 +74,7 @@ static inline bool end_is_failure(end_kind kind)
 }
 
 typedef struct {
-    double height, gravity, angle, effector, low_root, low_height;
+    double height, gravity, angle, effector;
 } end_rules;
 
 end_rules end_from_config(const config *cfg);

@@ -129,7 +129,7 @@ void worker_load(const sim *s, sim_worker *k, const sim_world *w)
     for (int i = 0; i < COUNT(BAD); i++) d->warning[BAD[i]].number = 0;
 }
 
-/* Weight comes back between the two heights of the root, so that who stands has all of it. */
+/* Weight comes back between the two heights of the root, so that a standing robot has all of it. */
 static double lacking_weight(const sim_params *p, double height)
 {
     const double low = 0.3, high = 0.6, part = (high - height) / (high - low);

@@ -12,6 +12,7 @@
 #define FPS "50"
 #define MAX_FILE_TENSORS (NN_MAX_TENSORS + 16)
 #define LIST_BYTES 128
+#define HEAD_SCALE 0.01 /* of the action decoder's last layer at first: the first actions are small */
 
 /* ---- The robot's constants: what a policy was trained with must be what the runner uses ---- */
 
@@ -164,9 +165,9 @@ static hrc_status fresh(track_model *m, const config *cfg, uint64_t seed, hrc_er
     policy_shape shape = policy_from_config(cfg);
     TRY(policy_init(&m->net, &shape, err));
     TRY(allocate(m, "(new tracker)", err));
-    policy_fresh(m->params, &m->net, seed, cfg->tracker_head_scale, cfg->tracker_std);
+    policy_fresh(m->params, &m->net, seed, HEAD_SCALE, TRACK_STD);
     m->rotation = obs_rotation_mode(cfg->tracker_rotation);
-    m->lead = cfg->tracker_lead;
+    m->lead = OBS_LEAD;
     m->basis = action_basis_of(cfg->tracker_basis);
     char *settings = config_text(cfg);
     m->config = settings ? arena_strdup(&m->memory, settings) : NULL;

@@ -30,6 +30,7 @@ enum {
     OBS_QD = OBS_Q + HRC_JOINTS,
     OBS_ACTION = OBS_QD + HRC_JOINTS,
     OBS_P = OBS_ACTION + HRC_JOINTS, /* 93 */
+    OBS_LEAD = 1, /* frames from the robot's time to the window's first: the one the action should reach */
     OBS_HISTORY = 10,
     OBS_PROPRIO = OBS_HISTORY * OBS_P, /* 930 */
 

@@ -233,7 +233,7 @@ static hrc_status use_yaml(others_model *m, const char *text, hrc_error *err)
     TRY(yaml_numbers(m, text, 0, "damping", m->kd, err));
     TRY(yaml_numbers(m, text, 0, "default_joint_pos", m->q0, err));
     TRY(yaml_numbers(m, text, 4, "scale", m->scale, err)); /* of actions, which come first */
-    return m->nterms ? HRC_OK : yaml_terms(m, text, err); /* the file itself has said them */
+    return m->nterms ? HRC_OK : yaml_terms(m, text, err);  /* the file itself has said them */
 }
 
 /* Beside the policy, or where Unitree's projects have it: ../params/deploy.yaml. */

@@ -1,4 +1,5 @@
-/* Our own export of a tracker (track/onnx.h), run as anybody's: raw observations as observe.h builds them. */
+/* Our own export of a tracker (track/onnx.h), run as a policy of another project is: raw observations as
+ * observe.h builds them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

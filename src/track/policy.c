@@ -71,6 +71,8 @@ NN_FN void critic_init(critic *c, int inputs, const policy_hidden *hidden, nn_ac
 }
 
 #ifndef NN_DOUBLE
+#define COMMITMENT 0.02f /* weight of vq's commitment loss */
+
 static const char *const ACTIVATIONS[] = {[ACT_SILU] = "silu", [ACT_ELU] = "elu", [ACT_GELU] = "gelu"};
 
 nn_activation policy_activation(const char *word)
@@ -92,12 +94,12 @@ policy_shape policy_from_config(const config *cfg)
                       .actions = HRC_JOINTS,
                       .encoder = policy_halving(cfg->tracker_encoder_width, cfg->tracker_encoder_depth),
                       .action = policy_halving(cfg->tracker_action_width, cfg->tracker_action_depth),
-                      .activation = policy_activation(cfg->tracker_activation),
+                      .activation = ACT_ELU,
                       .token = {.kind = quant_kind_of(cfg->tracker_quantizer),
                                 .dim = cfg->tracker_token,
                                 .levels = cfg->tracker_levels,
                                 .codes = cfg->tracker_codes,
-                                .commitment = (float)cfg->tracker_commitment}};
+                                .commitment = COMMITMENT}};
     s.reconstruction.n = s.encoder.n;
     for (int i = 0; i < s.encoder.n; i++) s.reconstruction.size[i] = s.encoder.size[s.encoder.n - 1 - i];
     return s;
@@ -106,6 +108,6 @@ policy_shape policy_from_config(const config *cfg)
 void critic_from_config(critic *c, const config *cfg)
 {
     policy_hidden hidden = policy_halving(cfg->tracker_critic_width, cfg->tracker_critic_depth);
-    critic_init(c, OBS_CRITIC, &hidden, policy_activation(cfg->tracker_activation));
+    critic_init(c, OBS_CRITIC, &hidden, ACT_ELU);
 }
 #endif

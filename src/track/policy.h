@@ -45,6 +45,8 @@ NN_FN policy_hidden policy_halving(int width, int depth);
 
 NN_FN hrc_status policy_init(policy *p, const policy_shape *shape, hrc_error *err);
 
+#define TRACK_STD 0.6 /* standard deviation of the actions at first */
+
 /* Fresh weights: Xavier, biases 0, the last action layer times head_scale, standard deviation std. */
 NN_FN void policy_fresh(real *params, const policy *p, uint64_t seed, double head_scale, double std);
 

@@ -267,7 +267,7 @@ static void by_motion(clip *c, const rate_source *s, const bound *fall, const bo
     add(why, " (--in-fps says otherwise)", 0, 0, 0);
 }
 
-/* Doubts about a rate that somebody stated. */
+/* Doubts about a stated rate. */
 static void say_doubts(const clip *c, const rate_source *s, const bound *fall, clip_decisions *why)
 {
     if (s->velocity > 0 && fabs(s->velocity / c->fps - 1) > VELOCITY_OFF)

@@ -1,4 +1,4 @@
-/* The frame rate of a motion: who says so, and what the motion itself says.
+/* The frame rate of a motion: which source states it, and what the motion itself says.
  *
  * Flights. A centre of mass in the air falls with 9.81 m/s^2, which gives the rate where nothing was scaled.
  * Retargeting to a smaller robot makes jumps lower in the same time, never higher: over three public sets the

@@ -247,7 +247,7 @@ void scene_settle(const scene *s, int frame, const fk_pose *pose, const double *
     }
 }
 
-/* Somebody who does not fly is carried: the lowest point comes down to the floor. */
+/* A body that does not fly is carried: the lowest point comes down to the floor. */
 static void add_support(ik_frame *f, const scene *s, int frame, const capsule *c)
 {
     const ground *g = s->problem->g;
