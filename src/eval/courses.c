@@ -56,11 +56,14 @@ static hrc_status add_sequences(course_list *list, const suite *s, const corpus 
 {
     for (int i = 0; i < s->n; i++) {
         const suite_sequence *q = &s->sequences[i];
+        const int before = list->n, known = c ? corpus_find(c, q->clip) : -1;
         clip motion;
         TRY(suite_clip(s, i, c, &motion, err));
         hrc_status status = add_starts(list, &motion, q->category, q->hold > 0, o, err);
         clip_free(&motion);
         TRY(status);
+        for (int k = before; known >= 0 && k < list->n; k++)
+            TRY(course_describe(&list->courses[k], c->clips[known].description, err));
     }
     return HRC_OK;
 }
