@@ -20,6 +20,11 @@ hrc_status motion_reading(const args *a, clip_options *out, hrc_error *err)
                : fail(err, HRC_EINVAL, "the motions cannot be read so");
 }
 
+void motion_noted(const void *ctx, const char *path, const clip_decisions *why)
+{
+    if (strstr(why->fps, "--in-fps")) cli_note(ctx, "%s: frame rate %s", path, why->fps);
+}
+
 const char *motion_out(const args *a)
 {
     const char *path = arg(a, "out");
