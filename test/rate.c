@@ -146,6 +146,10 @@ static void test_commands(void)
            says("frame rate 30, assumed"));
     ENSURE(shell("$HERACLES eval $T/turn.csv --quat xyzw --in-fps 60 --method pd --limit 0.2") == 0 &&
            !says("frame rate"));
+    ENSURE(shell("$HERACLES play $T/turn.csv --quat xyzw --planner off --port 0 --seconds 0.1") == 0 &&
+           says("frame rate 30, assumed"));
+    ENSURE(shell("$HERACLES motion fix $T/turn.csv --quat xyzw -o $T/fixed.safetensors") == 0 &&
+           says("frame rate 30, assumed"));
     json_t *object = shell_json("$HERACLES view $T/turn.csv --quat xyzw --in-fps 60 --json -o $T/page.html");
     ENSURE_NEAR(
         json_real_value(json_object_get(json_array_get(json_object_get(object, "items"), 0), "seconds")), 1,

@@ -30,6 +30,9 @@ hrc_status motion_reading(const args *a, clip_options *out, hrc_error *err);
 /* Says at which rate a file is read where that is not certain. ctx: the args. */
 void motion_noted(const void *ctx, const char *path, const clip_decisions *why);
 
+/* The same for files that are read further down: CSV is looked at twice, other formats state their rate. */
+void motion_note_files(const args *a, const char *const *paths, int n, const clip_options *reading);
+
 /* The file for the result, or NULL after saying that it is missing. */
 const char *motion_out(const args *a);
 
