@@ -41,7 +41,7 @@ APP_LIBS  = -lmujoco -lopenblas -lzip -lz -lzstd -ljansson -lddsc -lwebsockets -
 JANSSON_A = $(shell $(CC) -print-file-name=libjansson.a)
 
 .PHONY: all demo test asan tsan fuzz fuzz-run soak bench install format format-check check assets motions corpus corpus-select \
-        newer-mujoco check-onnx compare-planner check-mcap clean help
+        npm newer-mujoco check-onnx compare-planner check-mcap clean help
 
 all: $(BUILD)/heracles $(BUILD)/libheracles.a $(BUILD)/libheracles.so
 
@@ -214,6 +214,10 @@ corpus-select: all
 # script of a package is run.
 NPM = mkdir -p $(BUILD)/npm && cp tools/npm/package.json tools/npm/package-lock.json $(BUILD)/npm/ && \
       (cd $(BUILD)/npm && npm ci --silent --ignore-scripts --no-audit --no-fund)
+
+# For the tests runtime.*, which skip without it.
+npm:
+	@$(NPM)
 
 # Optional: the model file in the newest MuJoCo, through npm.
 newer-mujoco:

@@ -6,7 +6,7 @@
  *   Catalogue  the list of motions with search, categories and stick figures
  *   Play       the page
  * A frame is float32: a head, then for each robot pose, reference, two keyframes, signals, contact forces
- * (deploy/live.h). The address keeps a run: #run=..., made by "Share link". */
+ * (play/live.h). The address keeps a run: #run=..., made by "Share link". */
 'use strict';
 
 const STEP = 0, ROBOTS = 1, PACE = 2, BUSY_MS = 3;
@@ -14,6 +14,7 @@ const GAP = 0, REWRITE = 1, PLANNED = 2, REFUSED = 3, PLAN_MS = 4, AT = 5, FRAME
     STUCK = 9, HIT = 10, OFF = 11, FORCES = 12;
 const REWRITTEN = 0.5; /* rad over all joints: from here on the planner is said to work */
 const MAX_FORCES = 8, RATE_HZ = 50;
+const FILE_BYTES = 32 << 20, PIECE = 48 << 10; /* of a file that is sent: at most, and at once (play/intake.h) */
 const PULL_N_PER_M = 450, PULL_MAX_N = 600, NEWTONS_PER_M = 900;
 const byId = id => document.getElementById(id);
 const plain = name => name.replace(/_/g, ' ');
@@ -45,6 +46,20 @@ class Line {
             setTimeout(() => this.open(), this.wait);
             this.wait = Math.min(4000, 1.6 * this.wait);
         };
+    }
+
+    /* The file and its bytes, no faster than they go; false: the line broke. */
+    async sendFile(file) {
+        const socket = this.socket;
+        this.send('file', {name: file.name, size: file.size});
+        for (let at = 0; at < file.size; at += PIECE) {
+            const piece = await file.slice(at, at + PIECE).arrayBuffer();
+            while (socket.readyState === WebSocket.OPEN && socket.bufferedAmount > 8 * PIECE)
+                await new Promise(go => setTimeout(go, 10));
+            if (socket.readyState !== WebSocket.OPEN) return false;
+            socket.send(piece);
+        }
+        return true;
     }
 
     send(what, more = {}) {
@@ -239,14 +254,29 @@ class Catalogue {
         this.parents = scene.robot.links.map(link => link.parent);
         this.category = '';
         this.choose = choose;
+        this.enqueue = enqueue;
         this.list = byId('list');
         this.entries = this.motions.map((motion, i) => this.entry(motion, i, choose, enqueue));
-        this.chips(['', ...new Set(this.motions.map(motion => motion.category))]);
+        this.chips();
         byId('search').addEventListener('input', () => this.filter());
         this.watcher = new IntersectionObserver(seen => {
             for (const one of seen) if (one.isIntersecting) this.load(+one.target.dataset.index);
         }, {root: this.list});
         this.entries.forEach(entry => this.watcher.observe(entry));
+    }
+
+    /* What was added since, first in the list. */
+    async grow() {
+        const all = await (await fetch('motions.json')).json();
+        for (let i = this.motions.length; i < all.length; i++) {
+            this.motions.push(all[i]);
+            this.entries.push(this.entry(all[i], i, this.choose, this.enqueue));
+            this.list.prepend(this.entries[i]);
+            this.watcher.observe(this.entries[i]);
+        }
+        this.list.scrollTop = 0;
+        this.chips();
+        this.filter();
     }
 
     entry(motion, i, choose, enqueue) {
@@ -281,13 +311,14 @@ class Catalogue {
         return entry;
     }
 
-    chips(categories) {
-        const box = byId('categories');
+    chips() {
+        const box = byId('categories'), categories = ['', ...new Set(this.motions.map(motion => motion.category))];
+        box.textContent = '';
         const buttons = categories.map(category => {
             const button = box.appendChild(document.createElement('button'));
             button.type = 'button';
             button.textContent = plain(category) || 'all';
-            button.setAttribute('aria-pressed', category === '');
+            button.setAttribute('aria-pressed', category === this.category);
             button.addEventListener('click', () => {
                 this.category = category;
                 buttons.forEach(other => other.setAttribute('aria-pressed', other === button));
@@ -407,6 +438,7 @@ class Play {
             connected: on => this.connected(on),
             state: state => this.setState(state),
             notice: message => this.notice('said', message.text, true),
+            file: message => this.fileAnswered(message.text),
             frame: frame => this.addFrame(frame),
         });
     }
@@ -715,6 +747,64 @@ class Play {
     connected(on) {
         if (on) this.notice('line', null);
         else this.notice('line', 'The server does not answer. Trying again …');
+        if (!on && this.fileAnswer) this.fileAnswered('The line broke before the file was read.');
+    }
+
+    /* ---- Motions of one's own. ---- */
+
+    /* One after the other, each followed when it has been read. */
+    async addFiles(files) {
+        if (this.adding) return this.notice('said', 'One after the other: a file is still being read.', true);
+        this.adding = true;
+        for (const file of files) await this.addFile(file);
+        this.adding = false;
+    }
+
+    async addFile(file) {
+        if (!this.state.control) return this.notice('said', 'You are watching. Take the controls to add a motion.', true);
+        if (file.size > FILE_BYTES || !file.size)
+            return this.notice('said', file.name + ': ' + (file.size ? 'has ' + (file.size / (1 << 20)).toFixed(1) +
+                ' MB, expected at most 32.' : 'is empty, or a folder.'), true);
+        this.notice('file', 'Reading ' + file.name + ' …');
+        const answered = new Promise(answer => this.fileAnswer = answer);
+        try {
+            await this.line.sendFile(file);
+        } catch (error) {
+            this.fileAnswered(file.name + ': the browser could not read it: ' + error.message);
+        }
+        await answered;
+    }
+
+    fileAnswered(text) {
+        this.notice('file', null);
+        this.notice('file-said', text, true);
+        if (this.fileAnswer) this.fileAnswer();
+        this.fileAnswer = null;
+    }
+
+    listenToFiles() {
+        const isFile = event => event.dataTransfer && [...event.dataTransfer.types].includes('Files');
+        const over = on => document.body.classList.toggle('dropping', on);
+        byId('add').addEventListener('click', () => byId('file').click());
+        byId('file').addEventListener('change', () => {
+            const files = [...byId('file').files];
+            byId('file').value = ''; /* the same again is a change too */
+            this.addFiles(files);
+        });
+        window.addEventListener('dragover', event => {
+            if (!isFile(event)) return;
+            event.preventDefault();
+            over(true);
+        });
+        window.addEventListener('dragleave', event => {
+            if (!event.relatedTarget) over(false);
+        });
+        window.addEventListener('drop', event => {
+            if (!isFile(event)) return;
+            event.preventDefault();
+            over(false);
+            if (this.state) this.addFiles([...event.dataTransfer.files]);
+        });
     }
 
     setState(state) {
@@ -733,6 +823,11 @@ class Play {
         byId('queue').textContent = state.queue.join(', ') || (state.repeat ? 'the same again' : 'nothing');
         byId('clear').hidden = !state.queue.length;
         this.catalogue.select(state.motion);
+        if (state.motions > this.catalogue.motions.length && !this.growing)
+            this.growing = this.catalogue.grow().catch(() => {}).then(() => {
+                this.growing = null;
+                this.catalogue.select(this.state.motion);
+            });
         for (const set of document.querySelectorAll('fieldset')) set.disabled = !state.control;
         for (const id of ['play', 'speed']) byId(id).disabled = !state.control;
         this.notice('watch', state.control ? null : 'You are watching, with ' + (state.viewers - 1) + ' more.', false,
@@ -768,7 +863,7 @@ class Play {
             button.textContent = label;
             button.addEventListener('click', run);
         }
-        const timer = passing && key === 'said' ? setTimeout(() => this.notice(key, null), 6000) : 0;
+        const timer = passing && /said/.test(key) ? setTimeout(() => this.notice(key, null), Play.SAID_MS) : 0;
         this.notices.set(key, {box, text, timer});
     }
 
@@ -934,6 +1029,7 @@ class Play {
         for (const button of byId('tabs').children) button.addEventListener('click', () => this.showTab(button.dataset.tab));
         window.addEventListener('hashchange', () => this.state && this.state.control && this.restoreFromAddress());
         this.listenToKeys();
+        this.listenToFiles();
         this.showValues();
     }
 
@@ -979,6 +1075,7 @@ class Play {
     }
 }
 Play.SPEEDS = [0.1, 0.25, 0.5, 1];
+Play.SAID_MS = 9000; /* a sentence stays */
 
 fetch('scene.json').then(answer => answer.json()).then(scene => window.playground = new Play(scene)).catch(error => {
     byId('note').hidden = false;

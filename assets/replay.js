@@ -1,5 +1,6 @@
 /* The replay page: items (motions, some with a reference) played on a Stage, with plots and deep links.
- * The address keeps the moment: #item=0&t=1.25&play=0&ghost=1&plan=1&follow=1&speed=1&view=azimuth,elevation,distance */
+ * Two items of one motion may play together: the second's robot stands beside the first's.
+ * The address keeps the moment: #item=0&with=1&t=1.25&play=0&ghost=1&plan=1&follow=1&speed=1&view=azimuth,elevation,distance */
 'use strict';
 
 const SIGNALS = 5, GAP = 0, REWRITE = 1, PLANNED = 2, REFUSED = 3, OFF = 4; /* of a frame, as eval/rollout.h has them */
@@ -140,7 +141,7 @@ class Replay {
         this.playing = this.ghostOn = this.planOn = this.following = true;
         this.speed = 1;
         this.pose = new Float32Array(NQ);
-        this.index = -1;
+        this.index = this.other = -1;
         this.asleep = false; /* a page around it may close it: then it takes no keys */
         for (const name of ['play', 'step-back', 'step-on', 'speed', 'ghost', 'plan', 'follow', 'time', 'frame', 'items', 'note'])
             this[name.replace(/-(.)/, (_, c) => c.toUpperCase()) + 'Element'] = document.getElementById(name);
@@ -148,7 +149,7 @@ class Replay {
         const plots = document.getElementById('plots');
         this.plots = [new Plot(plots, 'Root height', 'm', t => this.seek(t)),
                       new Plot(plots, 'Joint error', 'rad', t => this.seek(t)),
-                      new Plot(plots, 'Off the reference', '', t => this.seek(t)),
+                      new Plot(plots, 'Off the reference', '%', t => this.seek(t)),
                       new Plot(plots, 'Planner', 'rad', t => this.seek(t))];
         this.makeStage(data.robot);
         this.makeItems();
@@ -192,8 +193,7 @@ class Replay {
         this.buttons = this.items.map((item, i) => {
             const button = this.itemsElement.appendChild(document.createElement('button'));
             button.type = 'button';
-            button.textContent = item.name;
-            button.title = item.name;
+            button.textContent = button.title = this.nameOf(item);
             button.addEventListener('click', () => {
                 this.select(i);
                 this.seek(0);
@@ -203,24 +203,38 @@ class Replay {
         if (this.items.length < 2) this.itemsElement.classList.add('single');
     }
 
-    select(i) {
-        if (i === this.index) return;
-        this.index = i;
+    /* Item i with what it needs to play. */
+    decoded(i) {
         const item = this.items[i];
-        if (!item.motion) {
-            item.motion = new Motion(decodeFrames(item.qpos), item.fps);
-            const ref = decodeFrames(item.ref);
-            item.reference = ref ? new Motion(ref, item.fps) : null;
-            item.plans = item.signals ? new Plans(item) : null;
-            item.second = item.beside ? new Motion(decodeFrames(item.beside.qpos), item.fps) : null;
-        }
+        if (item.motion) return item;
+        item.motion = new Motion(decodeFrames(item.qpos), item.fps);
+        const ref = decodeFrames(item.ref);
+        item.reference = ref ? new Motion(ref, item.fps) : null;
+        item.plans = item.signals ? new Plans(item) : null;
+        item.second = item.beside ? new Motion(decodeFrames(item.beside.qpos), item.fps) : null;
+        return item;
+    }
+
+    nameOf(item, names) {
+        return names ? item.name + ': ' + names[0] + ' and ' + names[1] : item.name + (item.label && !item.beside ? ', ' + item.label : '');
+    }
+
+    /* other: of an item that plays beside it; -1: none. */
+    select(i, other = -1) {
+        if (i === this.index && other === this.other) return;
+        this.index = i;
+        this.other = other;
+        const item = this.decoded(i);
+        const names = other >= 0 ? [item.label || item.name, this.items[other].label || this.items[other].name]
+            : item.beside ? [item.beside.label, item.beside.besideLabel] : null;
         this.motion = item.motion;
         this.reference = item.reference;
         this.plans = item.plans && item.plans.active() ? item.plans : null;
         this.duration = (this.motion.n - 1) / item.fps;
-        this.beside = item.second;
-        if (this.stage) this.placeSecond(item);
+        this.beside = other >= 0 ? this.decoded(other).motion : item.second;
+        if (this.stage) this.placeSecond(names);
         document.title = item.name + ' – heracles replay';
+        this.buttons[i].textContent = this.buttons[i].title = this.nameOf(item, other >= 0 ? names : null);
         this.buttons.forEach((button, k) => button.setAttribute('aria-pressed', k === i));
         this.buttons[i].scrollIntoView({block: 'nearest', inline: 'nearest'});
         this.timeline.set(this.duration, item.events, this.plans ? this.plans.spans() : []);
@@ -231,18 +245,18 @@ class Replay {
             errors.push({label: '', colour: ROBOT_COLOUR, values: this.motion.jointError(this.reference)});
         }
         if (this.beside) {
-            heights[heights.length - 1].label = item.beside.label;
-            heights.push({label: item.beside.besideLabel, colour: SECOND_COLOUR, values: this.beside.channel(2)});
+            heights[heights.length - 1].label = names[0];
+            heights.push({label: names[1], colour: SECOND_COLOUR, values: this.beside.channel(2)});
             if (errors.length) {
-                errors[0].label = item.beside.label;
-                errors.push({label: item.beside.besideLabel, colour: SECOND_COLOUR, values: this.beside.jointError(this.reference)});
+                errors[0].label = names[0];
+                errors.push({label: names[1], colour: SECOND_COLOUR, values: this.beside.jointError(this.reference)});
             }
         }
         const common = {fps: item.fps, duration: Math.max(this.duration, 1e-9), events: item.events};
         this.plots[0].set({series: heights, ...common});
         this.plots[1].set({series: errors, ...common});
-        this.plots[2].set({series: this.plans ? [{label: '0 on it, 1 lost', colour: ROBOT_COLOUR,
-            values: this.plans.signal(OFF)}] : [], ...common});
+        this.plots[2].set({series: this.plans ? [{label: '100 % lost', colour: ROBOT_COLOUR,
+            values: this.plans.signal(OFF).map(x => 100 * x)}] : [], ...common});
         this.plots[3].set({series: this.plans ? [
             {label: 'robot from reference', colour: ROBOT_COLOUR, values: this.plans.signal(GAP)},
             {label: 'plan from reference', colour: PLAN_COLOUR, values: this.plans.signal(REWRITE)},
@@ -253,7 +267,7 @@ class Replay {
     }
 
     /* To the left of the first one, with both names above the robots. */
-    placeSecond(item) {
+    placeSecond(names) {
         for (const label of this.labels) this.stage.scene.remove(label);
         this.labels = [];
         this.place.visible = this.beside !== null;
@@ -261,7 +275,7 @@ class Replay {
         const heading = this.motion.heading();
         this.place.position.set(-BESIDE_M * Math.sin(heading), BESIDE_M * Math.cos(heading), 0);
         this.stage.orbit.distance = Math.max(this.stage.orbit.distance, 3.6);
-        this.labels = [[item.beside.label, ROBOT_COLOUR], [item.beside.besideLabel, SECOND_COLOUR]].map(words => nameSprite(...words));
+        this.labels = [[names[0], ROBOT_COLOUR], [names[1], SECOND_COLOUR]].map(words => nameSprite(...words));
         for (const label of this.labels) this.stage.add(label);
     }
 
@@ -307,7 +321,8 @@ class Replay {
             return Number.isFinite(x) ? x : fallback;
         };
         const item = Math.round(number('item', Math.max(0, this.index)));
-        this.select(Math.min(this.items.length - 1, Math.max(0, item)));
+        const other = Math.round(number('with', -1));
+        this.select(Math.min(this.items.length - 1, Math.max(0, item)), other >= 0 && other < this.items.length ? other : -1);
         this.t = Math.min(this.duration, Math.max(0, number('t', this.t)));
         const view = (hash.get('view') || '').split(',').map(Number);
         if (this.stage && view.length === 3 && view.every(Number.isFinite))
@@ -323,6 +338,7 @@ class Replay {
     writeHash() {
         if (this.playing) return;
         const parts = ['item=' + this.index, 't=' + this.t.toFixed(3), 'play=0'];
+        if (this.other >= 0) parts.push('with=' + this.other);
         if (!this.ghostOn) parts.push('ghost=0');
         if (!this.planOn) parts.push('plan=0');
         if (!this.following) parts.push('follow=0');

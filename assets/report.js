@@ -42,29 +42,48 @@ function keys(parent, entries) {
     }
 }
 
-const isShare = figure => figure.unit === '' ;
-const show = (figure, x) => x === null ? '' : isShare(figure) ? (100 * x).toFixed(1) + ' %'
+const plain = name => name.replace(/_/g, ' ');
+const NONE = '–'; /* where there is no number */
+const isShare = figure => figure.unit === '';
+const unitOf = figure => isShare(figure) ? '%' : figure.unit;
+const LONG_NAMES = {cr: 'completion (CR)', joint_rad: 'joint error', height_m: 'height error', ori_rad: 'tilt error',
+    linvel_mps: 'velocity error', mpjpe_local_mm: 'links, local', mpjpe_global_mm: 'links, global'};
+const longName = figure => LONG_NAMES[figure.name] || figure.heading;
+const present = values => values.filter(x => x !== null && Number.isFinite(x));
+const show = (figure, x) => x === null ? NONE : isShare(figure) ? (100 * x).toFixed(1) + ' %'
     : figure.unit === 'mm' ? x.toFixed(0) : x.toFixed(x < 0.1 ? 4 : 3);
+
+/* Round numbers (1, 2, 5 x 10^n) from 0 to top, about n of them, as [value, words]. */
+function ticks(top, n) {
+    const step = Plot.niceStep(top / n), digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    return Array.from({length: Math.floor(top / step + 1e-9) + 1}, (_, i) => [i * step, (i * step).toFixed(digits)]);
+}
+
+/* What a clip is, in words where there are any, with what it is called below. */
+function clipCell(row, course) {
+    const cell = add(row, 'td', course.description || plain(course.name), 'clip');
+    if (course.description) add(cell, 'small', course.name);
+}
 
 /* ---- Tables. ---- */
 
 function headings(row, figures) {
     for (const figure of figures) {
-        const cell = add(row, 'th', figure.heading + (figure.more ? ' \u2191' : ' \u2193'));
-        add(cell, 'small', figure.unit || 'share');
+        const cell = add(row, 'th', longName(figure) + (figure.more ? ' \u2191' : ' \u2193'));
+        add(cell, 'small', unitOf(figure));
         cell.title = figure.more ? 'more is better' : 'less is better';
     }
 }
 
 /* The best value, when methods differ at all. */
 function bestOf(figure, k) {
-    const values = report.methods.map(method => method.all.mean[k]), lo = Math.min(...values), hi = Math.max(...values);
+    const values = present(report.methods.map(method => method.all.mean[k])), lo = Math.min(...values), hi = Math.max(...values);
     return lo === hi ? null : figure.more ? hi : lo;
 }
 
 function summaryTable() {
-    const part = section('summary', 'Figures', 'Means over rollouts, with 95 % bootstrap intervals. Rows in italics are ' +
-        'the paper\'s, on other motions and after other training: for orientation, not for a ranking.');
+    const part = section('summary', 'Figures', 'Means over rollouts, with 95 % bootstrap intervals.' + (report.paper.length
+        ? ' Rows in italics are the paper\'s, on other motions and after other training: for orientation, not for a ranking.' : ''));
     const table = add(add(part, 'div', null, 'scroll'), 'table'), head = add(add(table, 'thead'), 'tr');
     add(head, 'th', 'Method');
     add(head, 'th', 'n');
@@ -92,7 +111,7 @@ function summaryTable() {
         add(add(body, 'tr', null, 'group'), 'td', method.name + ', by category').colSpan = 2 + report.figures.length;
         for (const name of categories) {
             const row = add(body, 'tr'), data = method.categories[name];
-            add(row, 'td', name);
+            add(row, 'td', plain(name));
             add(row, 'td', data.n);
             report.figures.forEach((figure, k) => add(row, 'td', show(figure, data.mean[k])));
         }
@@ -103,30 +122,37 @@ function summaryTable() {
 
 function barPlot(parent, figure, k) {
     const box = add(parent, 'figure');
-    const caption = add(box, 'figcaption', figure.heading);
-    add(caption, 'small', figure.unit || 'share of frames');
+    const caption = add(box, 'figcaption', longName(figure));
+    const scale = isShare(figure) ? 100 : 1;
+    add(caption, 'small', isShare(figure) ? '% of frames' : figure.unit);
     const groups = ['all', ...(categories.length > 1 ? categories : [])];
     const of = (method, group) => group === 'all' ? method.all : method.categories[group];
-    const top = Math.max(1e-9, isShare(figure) ? 1 : 0, ...report.methods.flatMap(method => groups.map(g => of(method, g).high[k])));
-    const width = 520, height = 210, left = 38, base = height - 44, each = (width - left) / groups.length;
+    const top = Math.max(1e-9, isShare(figure) ? 1 : 0,
+        ...present(report.methods.flatMap(method => groups.map(g => of(method, g).high[k]))));
+    const width = 520, height = 210, left = 44, base = height - 44, each = (width - left) / groups.length;
     const svg = draw(box, 'svg', {viewBox: `0 0 ${width} ${height}`});
     const y = value => base - (base - 8) * value / top;
-    for (let i = 0; i <= 4; i++) {
-        draw(svg, 'line', {x1: left, x2: width, y1: y(top * i / 4), y2: y(top * i / 4), stroke: 'rgba(255,255,255,0.08)'});
-        draw(svg, 'text', {x: left - 5, y: y(top * i / 4) + 4, 'text-anchor': 'end'}, +(top * i / 4).toPrecision(2));
+    for (const [value, words] of ticks(scale * top, 4)) {
+        const at = y(value / scale);
+        draw(svg, 'line', {x1: left, x2: width, y1: at, y2: at, stroke: 'rgba(255,255,255,0.08)'});
+        draw(svg, 'text', {x: left - 5, y: at + 4, 'text-anchor': 'end'}, words);
     }
     groups.forEach((group, g) => {
         const bar = 0.76 * each / report.methods.length;
         report.methods.forEach((method, m) => {
-            const data = of(method, group), x = left + g * each + 0.12 * each + m * bar;
+            const data = of(method, group);
+            if (data.mean[k] === null) return;
+            const x = left + g * each + 0.12 * each + m * bar;
             const rect = draw(svg, 'rect', {x, y: y(data.mean[k]), width: 0.9 * bar, height: base - y(data.mean[k]),
                 fill: methodColour(m), rx: 1.5});
-            draw(rect, 'title', {}, `${method.name}, ${group}: ${show(figure, data.mean[k])} (n = ${data.n})`);
+            draw(rect, 'title', {}, `${method.name}, ${plain(group)}: ${show(figure, data.mean[k])}` +
+                `${isShare(figure) ? '' : ' ' + figure.unit} (n = ${data.n})`);
             const middle = x + 0.45 * bar;
+            if (data.low[k] === null) return;
             draw(svg, 'line', {x1: middle, x2: middle, y1: y(data.low[k]), y2: y(data.high[k]), stroke: '#fff', 'stroke-opacity': 0.7});
         });
         draw(svg, 'text', {x: left + (g + 0.5) * each, y: base + 12, 'text-anchor': 'end',
-            transform: `rotate(-28 ${left + (g + 0.5) * each} ${base + 12})`}, group);
+            transform: `rotate(-28 ${left + (g + 0.5) * each} ${base + 12})`}, plain(group));
     });
 }
 
@@ -146,7 +172,7 @@ function polar(parent, title, unit, key, top) {
     const svg = draw(box, 'svg', {viewBox: `0 0 ${size} ${size}`});
     for (let i = 1; i <= 3; i++) {
         draw(svg, 'circle', {cx: c, cy: c, r: radius * i / 3, fill: 'none', stroke: 'rgba(255,255,255,0.12)'});
-        draw(svg, 'text', {x: c + 3, y: c - radius * i / 3 + 10}, top * i / 3);
+        draw(svg, 'text', {x: c + 3, y: c - radius * i / 3 + 10}, top * i / 3 + (i === 3 ? ' ' + unit : ''));
     }
     for (const [text, x, y] of [['ahead', c, 14], ['back', c, size - 6], ['left', 14, c + 4], ['right', size - 14, c + 4]])
         draw(svg, 'text', {x, y, 'text-anchor': 'middle'}, text);
@@ -160,9 +186,9 @@ function polar(parent, title, unit, key, top) {
 }
 
 function enduranceRow(table, name, e) {
-    const row = add(table, 'tr'), share = x => x === null ? '' : (100 * x).toFixed(1) + ' %';
+    const row = add(table, 'tr'), share = x => x === null ? NONE : (100 * x).toFixed(1) + ' %';
     for (const text of [name, e.n, share(e.survived), share(e.recovered), share(e.late), share(e.back),
-                        e.half === null ? '' : e.half.toFixed(2) + ' s'])
+                        e.half === null ? NONE : e.half.toFixed(2) + ' s'])
         add(row, 'td', text);
 }
 
@@ -179,7 +205,7 @@ function endurance() {
         if (categories.length < 2) break;
         add(add(table, 'tr', null, 'group'), 'td', method.name + ', by category').colSpan = 7;
         for (const name of categories)
-            if (method.categories[name].endurance) enduranceRow(table, name, method.categories[name].endurance);
+            if (method.categories[name].endurance) enduranceRow(table, plain(name), method.categories[name].endurance);
     }
     if (!categories.includes('push') && !categories.includes('punch')) return;
     keys(part, report.methods.map((method, m) => [method.name, methodColour(m)]));
@@ -197,12 +223,14 @@ function against() {
         'tracker alone, in points, by category. Identity: joint error over that of the tracker alone, on the rollouts which ' +
         'that completes; 1 where the planner changes nothing.');
     const table = add(add(part, 'div', null, 'scroll'), 'table'), head = add(table, 'tr'), groups = Object.keys(planned[0].against.rates);
-    for (const text of ['Method', ...groups, 'identity', 'n']) add(head, 'th', text);
+    add(head, 'th', 'Method');
+    for (const name of groups) add(add(head, 'th', plain(name)), 'small', 'points');
+    for (const text of ['identity', 'n']) add(head, 'th', text);
     for (const method of planned) {
         const row = add(table, 'tr'), a = method.against;
         add(row, 'td', method.name + ' – ' + a.method);
-        for (const name of groups) add(row, 'td', (100 * a.rates[name]).toFixed(2).replace(/^(?=[\d])/, '+'));
-        add(row, 'td', a.ratio === null ? '' : a.ratio.toFixed(3));
+        for (const name of groups) add(row, 'td', a.rates[name] === null ? NONE : (100 * a.rates[name]).toFixed(2).replace(/^(?=[\d])/, '+'));
+        add(row, 'td', a.ratio === null ? NONE : a.ratio.toFixed(3));
         add(row, 'td', a.n);
     }
 }
@@ -222,7 +250,7 @@ function natural() {
         for (const {part, n, mean} of method.natural) {
             const row = add(table, 'tr');
             for (const text of [method.name + ', ' + part, n]) add(row, 'td', text);
-            for (const x of mean) add(row, 'td', x === null ? '' : x >= 100 ? x.toFixed(0) : x.toPrecision(3));
+            for (const x of mean) add(row, 'td', x === null ? NONE : x >= 100 ? x.toFixed(0) : x.toPrecision(3));
         }
 }
 
@@ -237,9 +265,9 @@ function identityPlot(parent, method, m) {
     const x = value => left + (width - left - 8) * value / top, y = value => base - (base - 8) * value / top;
     draw(svg, 'line', {x1: x(0), y1: y(0), x2: x(top), y2: y(top), stroke: 'rgba(255,255,255,0.35)', 'stroke-dasharray': '4 4'});
     draw(svg, 'path', {d: `M${left} 8V${base}H${width - 8}`, fill: 'none', stroke: 'rgba(255,255,255,0.3)'});
-    for (let i = 1; i <= 4; i++) {
-        draw(svg, 'text', {x: x(top * i / 4), y: base + 14, 'text-anchor': 'middle'}, (top * i / 4).toFixed(1));
-        draw(svg, 'text', {x: left - 5, y: y(top * i / 4) + 4, 'text-anchor': 'end'}, (top * i / 4).toFixed(1));
+    for (const [value, words] of ticks(top, 5)) {
+        draw(svg, 'text', {x: x(value), y: base + 14, 'text-anchor': 'middle'}, words);
+        if (value) draw(svg, 'text', {x: left - 5, y: y(value) + 4, 'text-anchor': 'end'}, words);
     }
     for (const [a, b] of points) draw(svg, 'circle', {cx: x(a).toFixed(1), cy: y(b).toFixed(1), r: 1.6, fill: methodColour(m), 'fill-opacity': 0.4});
     draw(svg, 'text', {x: (left + width) / 2, y: height - 4, 'text-anchor': 'middle'}, 'robot from reference, rad');
@@ -316,7 +344,7 @@ function tokens() {
         'principal components (' + data.explained.map(share).join(', ') + ' of the variance). Of the ten nearest tokens of other ' +
         'clips ' + share(data.purity) + ' are of the same category; chance would give ' + share(data.chance) + '. Values of the ' +
         'code in use: ' + share(data.used) + ', entropy ' + share(data.entropy) + ' of the highest. Drag to turn.');
-    keys(part, categories.map(name => [name, categoryColour(name)]));
+    keys(part, categories.map(name => [plain(name), categoryColour(name)]));
     const canvas = add(add(part, 'figure'), 'canvas', null, 'cloud');
     new Cloud(canvas, data.points).draw();
 }
@@ -325,19 +353,22 @@ function tokens() {
 
 class Rollouts {
     constructor() {
-        const part = section('rollouts', 'Rollouts', 'A click on a figure plays that rollout.');
+        const many = report.methods.length > 1;
+        const part = section('rollouts', 'Rollouts', 'A click on a figure plays that rollout' +
+            (many ? '; "together" plays two methods side by side.' : '.'));
         const tools = add(part, 'div', null, 'tools');
         this.figure = add(tools, 'select');
-        report.figures.forEach((figure, k) => this.figure.add(new Option(figure.heading, k)));
+        report.figures.forEach((figure, k) => this.figure.add(new Option(longName(figure) + ', ' + unitOf(figure), k)));
         this.category = add(tools, 'select');
-        for (const name of ['all categories', ...categories]) this.category.add(new Option(name, name));
+        for (const name of ['all categories', ...categories]) this.category.add(new Option(plain(name), name));
         this.words = add(tools, 'input');
         this.words.placeholder = 'part of a name';
+        this.choosePair(tools);
         for (const element of [this.figure, this.category, this.words]) element.addEventListener('input', () => this.draw());
         const table = add(add(part, 'div', null, 'scroll'), 'table'), head = add(add(table, 'thead'), 'tr');
         this.sort = 0;
         this.down = false;
-        this.heads = ['Clip', 'Category', 'Seconds', ...report.methods.map(method => method.name)].map((text, i) => {
+        this.heads = ['Clip', 'Category', 'Length, s', ...report.methods.map(method => method.name)].map((text, i) => {
             const cell = add(head, 'th', text, i === 1 ? 'sort words' : 'sort');
             cell.addEventListener('click', () => {
                 this.down = this.sort === i ? !this.down : false;
@@ -346,12 +377,27 @@ class Rollouts {
             });
             return cell;
         });
+        if (this.pair) add(head, 'th', 'together');
         this.body = add(table, 'tbody');
         this.draw();
     }
 
+    /* Which two play together: the first that plans and the first other, unless more than two leave a choice. */
+    choosePair(tools) {
+        const names = report.methods.map(method => method.name), first = Math.max(0, report.methods.findIndex(method => method.plans.made > 0));
+        this.pair = names.length > 1 ? [first, first ? 0 : 1] : null;
+        if (names.length < 3) return;
+        this.pair.forEach((chosen, k) => {
+            add(tools, 'span', k ? 'beside' : 'together:');
+            const select = add(tools, 'select');
+            names.forEach((name, m) => select.add(new Option(name, m)));
+            select.selectedIndex = chosen;
+            select.addEventListener('input', () => this.pair[k] = +select.value);
+        });
+    }
+
     value(course, i, k) {
-        return i === 0 ? course.name : i === 1 ? course.category : i === 2 ? course.seconds : course.rows[i - 3].figures[k];
+        return i === 0 ? course.description || course.name : i === 1 ? course.category : i === 2 ? course.seconds : course.rows[i - 3].figures[k];
     }
 
     draw() {
@@ -359,7 +405,7 @@ class Rollouts {
         this.heads.forEach((cell, i) => i === this.sort ? cell.setAttribute('aria-sort', this.down ? 'descending' : 'ascending')
             : cell.removeAttribute('aria-sort'));
         const rows = report.courses.filter(course => (this.category.selectedIndex === 0 || course.category === this.category.value) &&
-            course.name.toLowerCase().includes(this.words.value.toLowerCase()));
+            (course.name + ' ' + course.description).toLowerCase().includes(this.words.value.toLowerCase()));
         rows.sort((a, b) => {
             const x = this.value(a, this.sort, k), y = this.value(b, this.sort, k);
             return (x < y ? -1 : x > y ? 1 : 0) * (this.down ? -1 : 1);
@@ -367,8 +413,8 @@ class Rollouts {
         this.body.textContent = '';
         for (const course of rows) {
             const row = add(this.body, 'tr');
-            add(row, 'td', course.name);
-            add(row, 'td', course.category, 'words');
+            clipCell(row, course);
+            add(row, 'td', plain(course.category), 'words');
             add(row, 'td', course.seconds.toFixed(1));
             for (const result of course.rows) {
                 const button = add(add(row, 'td'), 'button', show(figure, result.figures[k]));
@@ -376,6 +422,12 @@ class Rollouts {
                 button.dataset.item = result.item;
                 button.addEventListener('click', () => openReplay(result.item));
             }
+            if (!this.pair) continue;
+            const both = add(add(row, 'td'), 'button', '▶▶');
+            both.type = 'button';
+            both.className = 'both';
+            both.title = 'two methods side by side';
+            both.addEventListener('click', () => openReplay(...this.pair.map(m => course.rows[m].item)));
         }
     }
 }
@@ -384,10 +436,10 @@ class Rollouts {
 
 const overlay = document.getElementById('overlay');
 
-function openReplay(item) {
+function openReplay(item, other = -1) {
     overlay.hidden = false;
     replay.asleep = false;
-    replay.select(item);
+    replay.select(item, other);
     replay.t = 0;
     if (replay.stage) replay.stage.resize();
     replay.setPlaying(true);

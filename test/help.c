@@ -17,6 +17,11 @@ static void test_meant(void)
     ENSURE(shell("$HERACLES evla") == 2 && says("there is no command \"evla\", did you mean \"eval\"?"));
     ENSURE(shell("$HERACLES motion inof x.csv") == 2);
     ENSURE(says("there is no command \"motion inof\", did you mean \"motion info\"?"));
+    ENSURE(shell("$HERACLES motoin") == 2 &&
+           says("there is no command \"motoin\", did you mean \"motion\"?"));
+    ENSURE(shell("$HERACLES train traker") == 2 &&
+           says("there is no file \"traker\", did you mean \"train tracker\"?"));
+    ENSURE(shell("$HERACLES motion xyzzy") == 2 && !says("did you mean"));
     ENSURE(shell("$HERACLES help paly") == 2 && says("did you mean \"play\"?"));
     ENSURE(shell("$HERACLES xyzzy") == 2 && !says("did you mean"));
     ENSURE(shell("$HERACLES eval --suit omni") == 2 &&

@@ -300,6 +300,31 @@ static void test_motions_and_links(void)
     close_page();
 }
 
+/* A file that is dropped on the page or chosen is followed; one that is none gives a sentence. */
+static void test_drop(void)
+{
+    open_page(true, 1280, 800);
+    act("window.drop = (name, bytes) => { const data = new DataTransfer(); data.items.add(new File([bytes], name));"
+        "  for (const type of ['dragover', 'drop']) document.body.dispatchEvent(new DragEvent(type, "
+        "    {dataTransfer: data, bubbles: true, cancelable: true})); };"
+        "window.said = () => [...document.querySelectorAll('.notice')].map(x => x.firstChild.textContent).join(';');"
+        "fetch('recording.safetensors?i=0').then(a => a.arrayBuffer()).then(bytes => window.run = bytes); 0");
+    act("drop('bad.csv', '1,2,3\\n')");
+    browser_wait("/bad.csv: .*expected/.test(said()) && !/Reading/.test(said())", WAIT_S);
+    ENSURE(browser_true("playground.catalogue.motions.length === 2 && playground.state.motion === 'wave'"));
+    browser_wait("window.run", WAIT_S);
+    act("drop('my_run.safetensors', run)");
+    browser_wait("playground.state.motion === 'my_run' && playground.catalogue.motions.length === 3", WAIT_S);
+    browser_wait("playground.catalogue.motions[2].poses && /my_run: /.test(said())", WAIT_S);
+    ENSURE(browser_true("byId('list').firstChild.getAttribute('aria-selected') === 'true' && "
+                        "/my_run/.test(byId('list').firstChild.textContent) && "
+                        "!document.body.classList.contains('dropping')"));
+    ENSURE(browser_true("[...byId('categories').children].some(chip => chip.textContent === 'added')"));
+    act("playground.addFiles([{name: 'big.npz', size: 40 << 20}])");
+    browser_wait("/big.npz: has 40.0 MB, expected at most 32/.test(said())", WAIT_S);
+    close_page();
+}
+
 /* Share of the processors that others use, over a moment. */
 static double machine_busy(void)
 {
@@ -400,7 +425,7 @@ static void test_line(void)
     close_page();
 }
 
-TEST_TABLE({"play_page.hands", test_hands}, {"play_page.fingers", test_fingers},
-           {"play_page.true_values", test_true_values},
+TEST_TABLE({"play_page.drop", test_drop}, {"play_page.hands", test_hands},
+           {"play_page.fingers", test_fingers}, {"play_page.true_values", test_true_values},
            {"play_page.motions_and_links", test_motions_and_links}, {"play_page.line", test_line},
            {"play_page.pace", test_pace})

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/rng.h"
 #include "eval/page.h"
 #include "playhouse.h"
@@ -338,6 +339,70 @@ static void test_run(void)
     playhouse_close();
 }
 
+/* ---- Files ---- */
+
+static void announce(int s, const char *name, size_t size)
+{
+    char text[200];
+    snprintf(text, sizeof text, "{\"do\": \"file\", \"name\": \"%s\", \"size\": %zu}", name, size);
+    say(s, text);
+}
+
+static void send_file(int s, const char *name, const char *data, size_t size)
+{
+    announce(s, name, size);
+    for (size_t at = 0; at < size; at += 30000)
+        put_frame(s, 0x82, data + at, size - at < 30000 ? size - at : 30000);
+}
+
+/* A motion that is sent joins the list of all and is followed; a bad one gives a sentence and changes
+ * nothing.
+ */
+static void test_files(void)
+{
+    hrc_error err;
+    file_view wave;
+    open_house();
+    ENSURE_OK(file_map("motions/wave.safetensors", &wave, &err));
+    int a = join(), b = join();
+    hear_of(a, 1, "\"motions\":2");
+    send_file(a, "bad.csv", "1,2,3\n", 6);
+    hear_of(a, 1, "\"type\":\"file\",\"text\":\"bad.csv");
+    send_file(b, "mine.safetensors", wave.data, wave.size);
+    hear_of(b, 1, "You are watching");
+    say(b, "{\"do\": \"pause\", \"value\": true}"); /* its bytes were passed over, it is still there */
+    hear_of(b, 1, "You are watching");
+    ENSURE(get("/motions.json") == 200 && !strstr(content(), "bad") && !strstr(content(), "mine"));
+
+    send_file(a, "mine.safetensors", wave.data, wave.size);
+    hear_of(a, 1, "\"type\":\"file\",\"text\":\"mine: ");
+    hear_of(b, 1, "\"motions\":3");
+    hear_of(b, 1, "\"motion\":\"mine\"");
+    ENSURE(get("/motions.json") == 200 && strstr(content(), "\"mine\""));
+    ENSURE(get("/scene.json") == 200 && strstr(content(), "\"mine\"") && get("/preview?i=2") == 200);
+
+    /* Nobody's bytes, more than were announced, a line that breaks: the next file is read all the same. */
+    announce(a, "mine.safetensors", 10);
+    put_frame(a, 0x82, wave.data, 11);
+    ENSURE(hung_up(a));
+    close(a);
+    hear_of(b, 1, "\"control\":true");
+    announce(b, "half.csv", 1000);
+    put_frame(b, 0x82, wave.data, 500);
+    close(b);
+    a = join();
+    hear_of(a, 1, "\"control\":true");
+    send_file(a, "mine.safetensors", wave.data, wave.size);
+    hear_of(a, 1, "\"text\":\"mine (2): ");
+    announce(a, "huge.csv", 33u << 20);
+    hear_of(a, 1, "at most 32");
+    put_frame(a, 0x82, wave.data, 500);
+    ENSURE(hung_up(a));
+    close(a);
+    file_unmap(&wave);
+    playhouse_close();
+}
+
 /* ---- What must not upset it ---- */
 
 static int64_t loop_steps(void)
@@ -524,5 +589,6 @@ static void test_slow_viewer(void)
 
 TEST_TABLE({"play_server.pages", test_pages}, {"play_server.refused", test_refused},
            {"play_server.viewers", test_viewers}, {"play_server.run", test_run},
-           {"play_server.bad_http", test_bad_http}, {"play_server.bad_frames", test_bad_frames},
-           {"play_server.crowd", test_crowd}, {"play_server.slow_viewer", test_slow_viewer})
+           {"play_server.files", test_files}, {"play_server.bad_http", test_bad_http},
+           {"play_server.bad_frames", test_bad_frames}, {"play_server.crowd", test_crowd},
+           {"play_server.slow_viewer", test_slow_viewer})

@@ -141,3 +141,39 @@ void puppet_mirror(bvh *b)
     free(was);
     free(offset);
 }
+
+/* ---- As a file ---- */
+
+static const char *const CHANNEL[] = {"Xposition", "Yposition", "Zposition",
+                                      "Xrotation", "Yrotation", "Zrotation"};
+
+static void write_joint(text *out, const bvh *b, int k, int *order, int *n)
+{
+    const bvh_joint *j = &b->joints[k];
+    bool leaf = true;
+    order[(*n)++] = k;
+    text_add(out, "%s %s\n{\nOFFSET %.9g %.9g %.9g\nCHANNELS %d", j->parent < 0 ? "ROOT" : "JOINT", j->name,
+             j->offset[0] / b->unit, j->offset[1] / b->unit, j->offset[2] / b->unit, j->nchannels);
+    for (int c = 0; c < j->nchannels; c++) text_add(out, " %s", CHANNEL[j->channel[c]]);
+    text_add(out, "\n");
+    for (int i = k + 1; i < b->njoints; i++)
+        if (b->joints[i].parent == k) write_joint(out, b, i, order, n), leaf = false;
+    text_add(out, leaf ? "End Site\n{\nOFFSET 0 0 0\n}\n}\n" : "}\n");
+}
+
+void puppet_write(text *out, const bvh *b)
+{
+    int order[2 * BODIES], n = 0;
+    text_add(out, "HIERARCHY\n");
+    write_joint(out, b, 0, order, &n);
+    text_add(out, "MOTION\nFrames: %d\nFrame Time: %.9g\n", b->n, 1 / b->fps);
+    for (int i = 0; i < b->n; i++) {
+        const float *values = b->values + (size_t)i * b->nchannels;
+        for (int k = 0; k < n; k++) {
+            const bvh_joint *j = &b->joints[order[k]];
+            for (int c = 0; c < j->nchannels; c++) text_add(out, "%.7g ", (double)values[j->first + c]);
+        }
+        text_add(out, "\n");
+    }
+    ENSURE(n == b->njoints && text_ok(out));
+}

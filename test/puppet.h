@@ -3,6 +3,7 @@
 #ifndef HRC_TEST_PUPPET_H
 #define HRC_TEST_PUPPET_H
 
+#include "base/text.h"
 #include "motion/retarget/skeleton_map.h"
 
 #define PUPPET_SCALE 0.75 /* robot / person */
@@ -16,5 +17,7 @@ void puppet_pose(bvh *b, const skeleton_map *map, int i, const double qpos[HRC_N
 
 /* Left and right exchanged: joints, and the sign of what the plane x = 0 of the file turns round. */
 void puppet_mirror(bvh *b);
+
+void puppet_write(text *out, const bvh *b); /* as a BVH file */
 
 #endif

@@ -138,15 +138,44 @@ static void test_commands(void)
         shell(
             "$HERACLES motion convert $T/turn.csv --quat xyzw --in-fps 60 --fps 50 -o $T/turn.safetensors") ==
         0);
+    ENSURE(shell("$HERACLES motion convert $T/turn.csv --quat xyzw -o $T/half.safetensors") == 0 &&
+           says("turn.csv: frame rate 30, assumed"));
+    ENSURE(shell("$HERACLES view $T/turn.csv --quat xyzw -o $T/page.html") == 0 &&
+           says("frame rate 30, assumed"));
+    ENSURE(shell("$HERACLES eval $T/turn.csv --quat xyzw --method pd --limit 0.2") == 0 &&
+           says("frame rate 30, assumed"));
+    ENSURE(shell("$HERACLES eval $T/turn.csv --quat xyzw --in-fps 60 --method pd --limit 0.2") == 0 &&
+           !says("frame rate"));
+    ENSURE(shell("$HERACLES play $T/turn.csv --quat xyzw --planner off --port 0 --seconds 0.1") == 0 &&
+           says("frame rate 30, assumed"));
+    ENSURE(shell("$HERACLES motion fix $T/turn.csv --quat xyzw -o $T/fixed.safetensors") == 0 &&
+           says("frame rate 30, assumed"));
     json_t *object = shell_json("$HERACLES view $T/turn.csv --quat xyzw --in-fps 60 --json -o $T/page.html");
     ENSURE_NEAR(
         json_real_value(json_object_get(json_array_get(json_object_get(object, "items"), 0), "seconds")), 1,
         1e-6);
     json_decref(object);
-    static const char *const READERS[] = {
-        "run",           "eval",          "eval planner", "demo",           "play",        "train",
-        "train tracker", "train planner", "practice",     "deploy",         "plan",        "view",
-        "motion sheet",  "motion fix",    "motion cut",   "motion convert", "motion info", "corpus build"};
+    static const char *const READERS[] = {"run",
+                                          "eval",
+                                          "eval planner",
+                                          "demo",
+                                          "play",
+                                          "train",
+                                          "train tracker",
+                                          "train planner",
+                                          "practice",
+                                          "deploy",
+                                          "plan",
+                                          "view",
+                                          "motion sheet",
+                                          "motion fix",
+                                          "motion cut",
+                                          "motion convert",
+                                          "motion info",
+                                          "corpus build",
+                                          "export",
+                                          "bench env",
+                                          "bench train-tracker"};
     for (int i = 0; i < COUNT(READERS); i++) {
         char line[120];
         snprintf(line, sizeof line, "$HERACLES %s --help", READERS[i]);

@@ -450,8 +450,8 @@ static void test_map_errors(void)
     for (int i = 0; i < COUNT(CASES); i++) {
         hrc_error err;
         skeleton_map map;
-        file_view text = {CASES[i].text, strlen(CASES[i].text)};
-        ENSURE(skeleton_map_parse(&map, "m.ini", text, &err) == HRC_EFORMAT);
+        file_view bytes = {CASES[i].text, strlen(CASES[i].text)};
+        ENSURE(skeleton_map_parse(&map, "m.ini", bytes, &err) == HRC_EFORMAT);
         if (!strstr(err.text, CASES[i].says))
             test_fail(__FILE__, __LINE__, "\"%s\" lacks %s", err.text, CASES[i].says);
     }

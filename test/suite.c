@@ -117,6 +117,26 @@ static void test_clips(void)
     clip_free(&file);
 }
 
+/* A CSV of 61 frames is 1 s at the rate that was asked for, 2 s at the one that is assumed. */
+static void test_reading(void)
+{
+    static const char TEXT[] = "clip,first,last,category,hold\nquick.csv,0,60,daily,0\n";
+    hrc_error err;
+    suite s;
+    clip file, sequence;
+    synthetic_turn(&file, 61, 60);
+    ENSURE_OK(clip_save(&file, test_path("quick.csv"), &err));
+    test_write(test_path("s.csv"), TEXT, sizeof TEXT - 1);
+    ENSURE_OK(suite_load(&s, test_path("s.csv"), &err));
+    s.reading.quat = "xyzw";
+    ENSURE_OK(suite_clip(&s, 0, NULL, &sequence, &err));
+    clip_free(&sequence);
+    s.reading.fps = 60;
+    ENSURE(suite_clip(&s, 0, NULL, &sequence, &err) < 0 && strstr(err.text, "0 to 50"));
+    clip_free(&file);
+    suite_free(&s);
+}
+
 /* ---- The split ---- */
 
 static void expect_key(const char *name, const char *key)
@@ -306,5 +326,6 @@ static void test_windows(void)
 }
 
 TEST_TABLE({"suite.parse", test_parse}, {"suite.errors", test_errors}, {"suite.clips", test_clips},
-           {"suite.keys", test_keys}, {"suite.split", test_split}, {"suite.split_seed", test_split_seed},
-           {"suite.suites", test_suites}, {"suite.windows", test_windows})
+           {"suite.reading", test_reading}, {"suite.keys", test_keys}, {"suite.split", test_split},
+           {"suite.split_seed", test_split_seed}, {"suite.suites", test_suites},
+           {"suite.windows", test_windows})

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/motion.h"
 #include "learn/motions.h"
 #include "learn/sampling.h"
 
@@ -26,7 +27,9 @@ typedef struct {
 static hrc_status bench_make(bench *b, const args *a, int worlds, hrc_error *err)
 {
     const size_t n = (size_t)worlds;
-    TRY(motions_load(&b->m, NULL, a->operands, a->n, NULL, false, err));
+    clip_options reading;
+    TRY(motion_reading(a, &reading, err));
+    TRY(motions_load(&b->m, NULL, a->operands, a->n, &reading, false, err));
     TRY(pool_create(&b->threads, a->threads, err));
     TRY(references_build(&b->refs, b->m.clips, b->m.n, strcmp(a->cfg.env_mirror, "on") == 0, b->threads,
                          err));
@@ -105,7 +108,11 @@ static int run_bench_env(const args *a)
 }
 
 static const option OPTIONS[] = {
-    {"seconds", "S", "4", "how long to measure"}, {"worlds", "N", "64", "worlds side by side"}, {0}};
+    {"seconds", "S", "4", "how long to measure"},
+    {"worlds", "N", "64", "worlds side by side"},
+    OPTIONS_READING,
+    {0},
+};
 
 const command CMD_BENCH_ENV = {
     .name = "bench env",

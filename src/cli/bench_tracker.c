@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/gemm_peak.h"
+#include "cli/motion.h"
 #include "learn/gemm_library.h"
 #include "learn/motions.h"
 #include "learn/tracker_method.h"
@@ -35,7 +36,9 @@ static hrc_status bench_make(bench *b, const args *a, hrc_error *err)
 {
     rng r = rng_make(a->seed, 0);
     TRY(pool_create(&b->threads, a->threads, err));
-    TRY(motions_load(&b->m, NULL, a->operands, a->n, NULL, false, err));
+    clip_options reading;
+    TRY(motion_reading(a, &reading, err));
+    TRY(motions_load(&b->m, NULL, a->operands, a->n, &reading, false, err));
     TRY(references_build(&b->refs, b->m.clips, b->m.n, strcmp(a->cfg.env_mirror, "on") == 0, b->threads,
                          err));
     b->ops = training_ops(a->cfg.train_precision);
@@ -136,6 +139,7 @@ static int run_bench_tracker(const args *a)
 static const option OPTIONS[] = {
     {"method", "NAME", "world-model", "world-model or ppo"},
     {"rounds", "N", "5", "iterations that are measured; the median counts"},
+    OPTIONS_READING,
     {0},
 };
 

@@ -242,6 +242,16 @@ static int parse_preset(args *a, int argc, char **argv, int first)
     return cli_usage(a, "%s", err.text);
 }
 
+/* "train traker": the operand is no file, but nearly one of the group's commands. NULL: it is not. */
+static const char *meant_part(const args *a)
+{
+    char typed[128];
+    if (!a->n || !help_is_group(a->cmd->name) || access(a->operands[0], F_OK) == 0) return NULL;
+    snprintf(typed, sizeof typed, "%.60s %.60s", a->cmd->name, a->operands[0]);
+    const char *meant = help_nearest_command(typed);
+    return meant && strchr(meant, ' ') ? meant : NULL;
+}
+
 static int run_command(const command *cmd, int argc, char **argv, int first)
 {
     int noptions = 0;
@@ -253,8 +263,11 @@ static int run_command(const command *cmd, int argc, char **argv, int first)
     bool help = false;
     int code = parse_preset(&a, argc, argv, first);
     if (code == EXIT_DONE) code = parse_words(&a, argc, argv, first, &help);
+    const char *meant = code == EXIT_DONE && !help ? meant_part(&a) : NULL;
     if (help)
         code = help_command(cmd);
+    else if (meant)
+        code = cli_usage(&a, "there is no file \"%.60s\", did you mean \"%s\"?", a.operands[0], meant);
     else if (code == EXIT_DONE &&
              (a.n < cmd->min_operands || (cmd->max_operands >= 0 && a.n > cmd->max_operands)))
         code = cli_usage(&a, "%d file%s given, expected %s", a.n, a.n == 1 ? "" : "s",
@@ -276,7 +289,7 @@ static int no_command(int argc, char **argv)
         return help_group(*second ? stdout : stderr, argv[1]);
     snprintf(typed, sizeof typed, *second && *second != '-' ? "%.60s %.60s" : "%.60s", argv[1], second);
     const char *meant = help_nearest_command(typed);
-    if (!meant) meant = help_nearest_command(argv[1]);
+    if (!meant && !group) meant = help_nearest_command(argv[1]);
     if (!group) snprintf(typed, sizeof typed, "%.60s", argv[1]);
     if (meant) return cli_usage(NULL, "there is no command \"%s\", did you mean \"%s\"?", typed, meant);
     return cli_usage(NULL, "there is no command \"%s\"", typed);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/export.h"
+#include "cli/motion.h"
 #include "motion/shipped.h"
 #include "plan/flow.h"
 #include "plan/onnx.h"
@@ -62,8 +63,9 @@ static int export_planner(const args *a, const char *out)
 hrc_status export_course(course_list *list, const args *a, double limit_s, hrc_error *err)
 {
     char shipped[4096];
-    const course_options o = {.limit_s = limit_s, .starts = 1};
+    course_options o = {.limit_s = limit_s, .starts = 1, .noted = motion_noted, .ctx = a};
     const char *motion = arg(a, "motion");
+    if (motion) TRY(motion_reading(a, &o.reading, err));
     if (!motion) motion = shipped_path(shipped, sizeof shipped, PARITY_MOTION) ? shipped : PARITY_MOTION;
     return courses_of_motions(list, &motion, 1, &o, err);
 }
@@ -218,7 +220,9 @@ static const option OPTIONS[] = {
     {"motion", "FILE", NULL,
      "of a tracker: what goes into the graph of beyondmimic and unitree; what any export is run on and\n"
      "compared with; default of plain: " PARITY_MOTION},
-    {0}};
+    OPTIONS_READING,
+    {0},
+};
 
 const command CMD_EXPORT = {
     .name = "export",

@@ -1,5 +1,6 @@
 #include "cli/help.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/presets.h"
@@ -290,7 +291,15 @@ const char *help_nearest_command(const char *word)
 {
     const char *best = NULL;
     int nearest = LONGEST;
+    static char group[LONGEST];
     for (int i = 0; COMMANDS[i]; i++) consider(&best, &nearest, word, COMMANDS[i]->name);
+    for (int i = 0; COMMANDS[i]; i++) {
+        char first[LONGEST]; /* of "motion info" */
+        snprintf(first, sizeof first, "%.*s", (int)strcspn(COMMANDS[i]->name, " "), COMMANDS[i]->name);
+        const char *found = best;
+        consider(&found, &nearest, word, first);
+        if (found == first) best = strcpy(group, first);
+    }
     return best;
 }
 

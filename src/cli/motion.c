@@ -20,6 +20,25 @@ hrc_status motion_reading(const args *a, clip_options *out, hrc_error *err)
                : fail(err, HRC_EINVAL, "the motions cannot be read so");
 }
 
+void motion_noted(const void *ctx, const char *path, const clip_decisions *why)
+{
+    if (strstr(why->fps, "--in-fps")) cli_note(ctx, "%s: frame rate %s", path, why->fps);
+}
+
+void motion_note_files(const args *a, const char *const *paths, int n, const clip_options *reading)
+{
+    if (a->quiet || reading->fps > 0) return;
+    for (int i = 0; i < n; i++) {
+        clip c;
+        clip_decisions why;
+        const char *ending = strrchr(paths[i], '.');
+        if (!ending || strcasecmp(ending, ".csv") || clip_load(&c, paths[i], reading, &why, NULL) < 0)
+            continue;
+        motion_noted(a, paths[i], &why);
+        clip_free(&c);
+    }
+}
+
 const char *motion_out(const args *a)
 {
     const char *path = arg(a, "out");

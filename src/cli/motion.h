@@ -27,6 +27,12 @@ int motion_options(const args *a, const char *fps, clip_options *out);
 /* The same for commands with OPTIONS_READING; refuses with a sentence. */
 hrc_status motion_reading(const args *a, clip_options *out, hrc_error *err);
 
+/* Says at which rate a file is read where that is not certain. ctx: the args. */
+void motion_noted(const void *ctx, const char *path, const clip_decisions *why);
+
+/* The same for files that are read further down: CSV is looked at twice, other formats state their rate. */
+void motion_note_files(const args *a, const char *const *paths, int n, const clip_options *reading);
+
 /* The file for the result, or NULL after saying that it is missing. */
 const char *motion_out(const args *a);
 

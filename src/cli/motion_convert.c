@@ -43,12 +43,15 @@ static int finish(const args *a, clip *c, const char *path)
 static int open_input(const args *a, clip *c, const char **out)
 {
     clip_options options;
+    clip_decisions why;
     hrc_error err;
     int code = motion_options(a, "in-fps", &options);
     if (code != EXIT_DONE) return code;
     *out = motion_out(a);
     if (!*out) return EXIT_USAGE;
-    return clip_load(c, a->operands[0], &options, NULL, &err) < 0 ? cli_fail(&err) : EXIT_DONE;
+    if (clip_load(c, a->operands[0], &options, &why, &err) < 0) return cli_fail(&err);
+    motion_noted(a, a->operands[0], &why);
+    return EXIT_DONE;
 }
 
 static int run_motion_convert(const args *a)

@@ -14,6 +14,7 @@
 typedef struct {
     models models;
     catalog motions;
+    clip_options reading;
     pool *threads;
     sim *physics;
     recorder *record;
@@ -32,9 +33,9 @@ static hrc_status open_motions(const args *a, show *s, hrc_error *err)
         if (shipped_path(own[i], sizeof own[i], SHIPPED[i])) files[n++] = own[i];
     const char *from = arg(a, "corpus");
     if (!from && shipped_path(corpus_path, sizeof corpus_path, CORPUS)) from = corpus_path;
-    clip_options reading;
-    TRY(motion_reading(a, &reading, err));
-    if (a->n) return catalog_open(&s->motions, from, a->operands, a->n, &reading, err);
+    TRY(motion_reading(a, &s->reading, err));
+    motion_note_files(a, a->operands, a->n, &s->reading);
+    if (a->n) return catalog_open(&s->motions, from, a->operands, a->n, &s->reading, err);
     return catalog_open(&s->motions, from, files, n, NULL, err);
 }
 
@@ -94,6 +95,7 @@ static hrc_status serve(const args *a, show *s, int port, hrc_error *err)
                                    .record = s->record,
                                    .tracker = s->models.tracker ? hrc_model_trained(s->models.tracker) : NULL,
                                    .planner = s->models.planner ? hrc_model_trained(s->models.planner) : NULL,
+                                   .reading = &s->reading,
                                    .address = arg(a, "bind"),
                                    .port = port};
     TRY(play_server_create(&s->server, &o, err));

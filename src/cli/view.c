@@ -45,15 +45,18 @@ static hrc_status load_recording(rollout *out, const char *path, hrc_error *err)
     return status;
 }
 
-static hrc_status load_source(source *s, page_item *item, const char *path, const char *ref,
+static hrc_status load_source(source *s, page_item *item, const args *a, const char *path,
                               const clip_options *reading, hrc_error *err)
 {
+    const char *ref = arg(a, "ref");
+    clip_decisions why;
     const bool recording = mcap_is_file(path);
     if (recording || rollout_is_file(path)) {
         TRY(recording ? load_recording(&s->run, path, err) : rollout_load(&s->run, path, err));
         *item = page_item_of(&s->run);
     } else {
-        TRY(clip_load(&s->motion, path, reading, NULL, err));
+        TRY(clip_load(&s->motion, path, reading, &why, err));
+        motion_noted(a, path, &why);
         *item = (page_item){
             .name = s->motion.name, .fps = s->motion.fps, .n = s->motion.n, .qpos = s->motion.qpos};
     }
@@ -155,7 +158,7 @@ static int run_view(const args *a)
     if (!sources || !items) abort();
     hrc_status status = HRC_OK;
     for (int i = 0; i < a->n && status == HRC_OK; i++)
-        status = load_source(&sources[i], &items[i], a->operands[i], arg(a, "ref"), &reading, &err);
+        status = load_source(&sources[i], &items[i], a, a->operands[i], &reading, &err);
     if (status == HRC_OK)
         status = kind == FILM_NONE ? page_write(out, items, a->n, &bytes, &err)
                                    : write_film(a, &film, items, &err);

@@ -62,7 +62,7 @@ static hrc_status check_motion(const course *t, hrc_error *err)
 hrc_status course_create(course *t, const char *name, const char *category, clip *motion, bool held,
                          int first, double limit_s, hrc_error *err)
 {
-    *t = (course){.motion = *motion, .first = first};
+    *t = (course){.motion = *motion, .first = first, .description = ""};
     *motion = (clip){0};
     clip *c = &t->motion;
     t->name = arena_strdup(&c->memory, name);
@@ -82,6 +82,14 @@ hrc_status course_create(course *t, const char *name, const char *category, clip
     }
     const int longest = (int)lrint(limit_s * HRC_RATE_HZ);
     t->frames = c->n - 1 - first < longest ? c->n - 1 - first : longest;
+    return HRC_OK;
+}
+
+hrc_status course_describe(course *t, const char *description, hrc_error *err)
+{
+    const char *own = arena_strdup(&t->motion.memory, description);
+    if (!own) return fail(err, HRC_ENOMEM, "%s: out of memory", t->name);
+    t->description = own;
     return HRC_OK;
 }
 

@@ -24,11 +24,11 @@ typedef struct {
 #define COURSE_MAX_DISTURBANCES 8
 
 typedef struct {
-    const char *name, *category;
-    clip motion; /* at 50 Hz; owned */
-    float *qvel; /* (motion.n, HRC_NV); in motion.memory */
-    int first;   /* frame where it starts */
-    int frames;  /* that are simulated and judged */
+    const char *name, *category, *description; /* description: in words, "" when there are none */
+    clip motion;                               /* at 50 Hz; owned */
+    float *qvel;                               /* (motion.n, HRC_NV); in motion.memory */
+    int first;                                 /* frame where it starts */
+    int frames;                                /* that are simulated and judged */
     int ndisturb;
     disturbance disturb[COURSE_MAX_DISTURBANCES]; /* in order of time */
     bool own_start;                               /* start is not the reference's own state */
@@ -39,6 +39,7 @@ typedef struct {
 /* Takes the clip over, also on failure. held: the reference is piecewise constant, so its velocity is 0. */
 hrc_status course_create(course *t, const char *name, const char *category, clip *motion, bool held,
                          int first, double limit_s, hrc_error *err);
+hrc_status course_describe(course *t, const char *description, hrc_error *err);
 void course_free(course *t);
 hrc_motion course_motion(const course *t);
 

@@ -56,11 +56,14 @@ static hrc_status add_sequences(course_list *list, const suite *s, const corpus 
 {
     for (int i = 0; i < s->n; i++) {
         const suite_sequence *q = &s->sequences[i];
+        const int before = list->n, known = c ? corpus_find(c, q->clip) : -1;
         clip motion;
         TRY(suite_clip(s, i, c, &motion, err));
         hrc_status status = add_starts(list, &motion, q->category, q->hold > 0, o, err);
         clip_free(&motion);
         TRY(status);
+        for (int k = before; known >= 0 && k < list->n; k++)
+            TRY(course_describe(&list->courses[k], c->clips[known].description, err));
     }
     return HRC_OK;
 }
@@ -86,6 +89,7 @@ hrc_status courses_of_suite(course_list *out, const char *name, const char *corp
     suite s;
     corpus c = {0};
     TRY(suite_load(&s, name, err));
+    s.reading = options->reading;
     const bool needs = names_corpus_clips(&s);
     hrc_status status = needs ? courses_corpus(&c, corpus_path, err) : HRC_OK;
     if (status == HRC_OK) {
@@ -123,8 +127,10 @@ hrc_status courses_of_motions(course_list *out, const char *const *paths, int n,
     hrc_status status = HRC_OK;
     for (int i = 0; i < n && status == HRC_OK; i++) {
         clip original, c = {0};
-        status = clip_load(&original, paths[i], &options->reading, NULL, err);
+        clip_decisions why;
+        status = clip_load(&original, paths[i], &options->reading, &why, err);
         if (status < 0) break;
+        if (options->noted) options->noted(options->ctx, paths[i], &why);
         status = clip_resample(&c, &original, HRC_RATE_HZ, err);
         clip_free(&original);
         if (status == HRC_OK)

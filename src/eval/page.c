@@ -171,6 +171,7 @@ static json_t *item_json(const page_item *item)
     if (out && item->signals)
         json_object_set_new(out, "signals",
                             base64_json(item->signals, sizeof(float) * SIGNALS * (size_t)item->n));
+    if (out && item->label) json_object_set_new(out, "label", json_string(item->label));
     if (out && item->beside)
         json_object_set_new(out, "beside",
                             json_pack("{s:s, s:s, s:o}", "label", item->label, "besideLabel",

@@ -18,7 +18,7 @@ typedef struct {
     const rollout_event *events;
     const float *signals; /* (n, SIGNALS) or NULL */
     const float *plan;    /* (n, HRC_KEYFRAMES, HRC_NQ) or NULL */
-    const char *label;    /* of the robot, when another one stands beside it */
+    const char *label;    /* of the robot, where another one may stand beside it; NULL: none */
     const float *beside;  /* (n, HRC_NQ): the same under another method, or NULL */
     const char *beside_label;
 } page_item;

@@ -1,6 +1,7 @@
 #include "eval/report.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,7 +183,8 @@ static json_t *courses_json(const report *r)
         for (int m = 0; m < r->results->nmethods; m++)
             json_array_append_new(rows, json_pack("{s:i, s:o}", "item", m * n + i, "figures",
                                                   numbers(&outcome_of(r->results, m, i)->result.figures)));
-        json_array_append_new(out, json_pack("{s:s, s:s, s:f, s:o}", "name", r->courses[i].name, "category",
+        json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:f, s:o}", "name", r->courses[i].name,
+                                             "description", r->courses[i].description, "category",
                                              r->courses[i].category, "seconds",
                                              (double)r->courses[i].frames / HRC_RATE_HZ, "rows", rows));
     }
@@ -224,16 +226,24 @@ static float *thin(arena *memory, const float *rows, int n, int width)
     return out;
 }
 
+/* "walk, slow (16_19)": in words, and what it is called. */
+static char *title_of(arena *memory, const rollout *o, const char *description)
+{
+    const size_t size = strlen(description) + strlen(o->name) + 4;
+    char *title = arena_alloc(memory, size, 1);
+    if (title) snprintf(title, size, *description ? "%s (%s)" : "%s%s", description, o->name);
+    return title;
+}
+
 static hrc_status make_items(page_item *items, arena *memory, const report *r, hrc_error *err)
 {
     for (int k = 0; k < r->results->nmethods * r->results->ncourses; k++) {
         const rollout *o = &r->results->outcomes[k].record;
-        const char *name = r->methods[k / r->results->ncourses].name;
-        char *title = arena_alloc(memory, strlen(o->name) + strlen(name) + 4, 1);
+        const char *title = title_of(memory, o, r->courses[k % r->results->ncourses].description);
         if (!title) return fail(err, HRC_ENOMEM, "report: out of memory");
-        strcat(strcat(strcpy(title, o->name), " - "), name);
         items[k] = page_item_of(o);
         items[k].name = title;
+        items[k].label = r->methods[k / r->results->ncourses].name;
         items[k].fps = o->fps / STRIDE;
         items[k].n = items[k].nref = (o->n + STRIDE - 1) / STRIDE;
         items[k].qpos = thin(memory, o->qpos, o->n, HRC_NQ);

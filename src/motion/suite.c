@@ -166,7 +166,7 @@ static hrc_status load_file(const suite *s, const suite_sequence *q, clip *out, 
     int folder = slash && q->clip[0] != '/' ? (int)(slash - s->path + 1) : 0;
     if ((size_t)snprintf(path, sizeof path, "%.*s%s", folder, s->path, q->clip) >= sizeof path)
         return fail(err, HRC_EINVAL, "%s: the path of \"%.80s...\" is too long", s->path, q->clip);
-    TRY(clip_load(&whole, path, NULL, NULL, err));
+    TRY(clip_load(&whole, path, &s->reading, NULL, err));
     hrc_status status = clip_resample(&resampled, &whole, CORPUS_FPS, err);
     clip_free(&whole);
     TRY(status);

@@ -1,5 +1,6 @@
 #include "play/catalog.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LONGEST_S 3600.0
@@ -47,7 +48,8 @@ static hrc_status fill(catalog *c, const char *corpus_path, const char *const *f
     if (corpus_path) TRY(corpus_open(&c->clips, corpus_path, err));
     const int all = c->clips.nclips + n;
     if (all == 0) return fail(err, HRC_EINVAL, "there is no motion to play: give a file or a corpus");
-    c->entries = ARENA_NEW(&c->memory, catalog_entry, all);
+    c->room = all + CATALOG_ADDED;
+    c->entries = ARENA_NEW(&c->memory, catalog_entry, c->room);
     if (!c->entries) return fail(err, HRC_ENOMEM, "list of motions: out of memory");
     for (int i = 0; i < n; i++) TRY(add_file(c, files[i], err));
     add_clips(c);
@@ -66,9 +68,47 @@ hrc_status catalog_open(catalog *out, const char *corpus_path, const char *const
 
 void catalog_close(catalog *c)
 {
+    for (int i = 0; i < c->n; i++)
+        if (c->entries[i].added) clip_free((clip *)c->entries[i].added);
     if (c->clips.nclips) corpus_close(&c->clips);
     arena_free(&c->memory);
     *c = (catalog){0};
+}
+
+/* A name that no other has. */
+static void free_name(const catalog *c, const char *name, char *out, size_t size)
+{
+    snprintf(out, size, "%.200s", name);
+    for (int k = 2; catalog_find(c, out) >= 0; k++) snprintf(out, size, "%.200s (%d)", name, k);
+}
+
+static hrc_status add_motion(catalog *c, clip *motion, hrc_error *err)
+{
+    char name[256];
+    clip *kept = ARENA_NEW(&c->memory, clip, 1);
+    free_name(c, motion->name, name, sizeof name);
+    const char *own = arena_strdup(&c->memory, name);
+    if (!kept || !own) return fail(err, HRC_ENOMEM, "list of motions: out of memory");
+    *kept = *motion;
+    c->entries[c->n] = (catalog_entry){
+        .name = own, .category = "added", .description = "", .frames = kept->n, .added = kept};
+    c->n++;
+    return HRC_OK;
+}
+
+hrc_status catalog_add(catalog *c, clip *motion, int *at, hrc_error *err)
+{
+    hrc_status status = c->n < c->room ? add_motion(c, motion, err)
+                                       : fail(err, HRC_EINVAL,
+                                              "%.200s: %d motions were added, there is no "
+                                              "room for more until the playground ends",
+                                              motion->name, CATALOG_ADDED);
+    if (status < 0)
+        clip_free(motion);
+    else
+        *at = c->n - 1;
+    *motion = (clip){0};
+    return status;
 }
 
 int catalog_find(const catalog *c, const char *name)
@@ -84,6 +124,8 @@ hrc_status catalog_course(const catalog *c, int i, course *out, hrc_error *err)
     clip motion;
     if (e->path)
         TRY(load_file(c, &motion, e->path, err));
+    else if (e->added)
+        TRY(clip_cut(&motion, e->added, 0, e->added->n - 1, err));
     else
         TRY(corpus_clip(&c->clips, e->clip, &motion, err));
     return course_create(out, e->name, e->category, &motion, false, 0, LONGEST_S, err);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "eval/page.h"
+#include "play/intake.h"
 #include "play/web.h"
 
 #define IDLE_S 5.0 /* whoever has not touched anything for as long may be relieved of the control */
@@ -18,15 +19,20 @@ typedef struct {
     int64_t since; /* viewers before it; the oldest follows when the one in control leaves */
     int64_t frame, version, role;
     double acted_s;
-    char notice[256]; /* "" or what it is to be told */
+    size_t passing;                            /* bytes of a file that was refused and is still coming */
+    bool about_file;                           /* the notice is about the file it sent */
+    char notice[sizeof((hrc_error *)0)->text]; /* "" or what it is to be told */
 } viewer;
 
 struct play_server {
     play_server_options options;
     live *loop;
     web *net;
-    char *page, *scene; /* bodies that never change */
+    char *page; /* never changes */
     size_t page_size;
+    intake *files;
+    int sender;           /* of the file that comes or is being read; -1: nobody any more */
+    int64_t sender_since; /* as in `viewer`: the same one still */
     viewer viewers[WEB_VIEWERS];
     int in_control; /* -1: nobody */
     int64_t roles;  /* rises when somebody comes or goes or takes the control */
@@ -76,14 +82,14 @@ static json_t *state_json(const play_server *s, const live_status *l, int who)
         json_array_append_new(queue, json_string(c->entries[p->queue[i]].name));
     for (int i = 0; i < p->robots; i++) json_array_append_new(problems, words(l->problem[i]));
     return json_pack("{s:s, s:b, s:i, s:s, s:o, s:b, s:b, s:b, s:f, s:f, s:f, s:I, s:i, s:b, s:f, s:o, s:I, "
-                     "s:b, s:b, s:o, s:o, s:i}",
+                     "s:b, s:b, s:o, s:o, s:i, s:i}",
                      "type", "state", "control", s->in_control == who, "viewers", here, "motion",
                      c->entries[p->motion].name, "queue", queue, "planner", p->planner, "pair", p->pair,
                      "repeat", p->repeat, "friction", p->friction, "payload", p->payload, "strength",
                      p->strength, "seed", (json_int_t)p->seed, "posture", p->posture, "paused", l->paused,
                      "speed", l->speed, "event", words(p->event), "events", (json_int_t)p->event_number,
                      "scripted", p->scripted, "recording", kept.marked, "problems", problems, "refusal",
-                     words(l->refusal), "refusals", l->refusals);
+                     words(l->refusal), "refusals", l->refusals, "motions", c->n);
 }
 
 static size_t put_json(void *out, json_t *value)
@@ -93,13 +99,17 @@ static size_t put_json(void *out, json_t *value)
     return n <= WEB_MESSAGE ? n : 0;
 }
 
+static void look_at_file(play_server *s);
+
 /* Words first, then the newest frame. */
 static size_t next(void *ctx, int who, void *out, bool *binary)
 {
     play_server *s = ctx;
     viewer *v = &s->viewers[who];
+    look_at_file(s);
     if (*v->notice) {
-        json_t *notice = json_pack("{s:s, s:s}", "type", "notice", "text", v->notice);
+        json_t *notice =
+            json_pack("{s:s, s:s}", "type", v->about_file ? "file" : "notice", "text", v->notice);
         *v->notice = 0;
         if (notice) return put_json(out, notice); /* NULL: cut in the middle of a letter */
     }
@@ -129,6 +139,7 @@ static void left(void *ctx, int who)
     int oldest = -1;
     s->viewers[who] = (viewer){0};
     s->roles++;
+    if (s->sender == who) intake_drop(s->files), s->sender = -1;
     if (s->in_control != who) return;
     for (int i = 0; i < WEB_VIEWERS; i++)
         if (s->viewers[i].here && (oldest < 0 || s->viewers[i].since < s->viewers[oldest].since)) oldest = i;
@@ -137,8 +148,15 @@ static void left(void *ctx, int who)
 
 static void tell(play_server *s, int who, const char *text)
 {
-    snprintf(s->viewers[who].notice, sizeof s->viewers[who].notice, "%.250s", text);
+    snprintf(s->viewers[who].notice, sizeof s->viewers[who].notice, "%s", text);
+    s->viewers[who].about_file = false;
     s->counts.refused++;
+}
+
+static void tell_of_file(play_server *s, int who, const char *text)
+{
+    tell(s, who, text);
+    s->viewers[who].about_file = true;
 }
 
 static void take_control(play_server *s, int who)
@@ -151,6 +169,70 @@ static void take_control(play_server *s, int who)
     s->in_control = who;
     s->viewers[who].acted_s = clock_s();
     s->roles++;
+}
+
+/* ---- Files they send ---- */
+
+/* {"do": "file", "name": "walk.csv", "size": 123}; then its bytes, as binary messages. */
+static void announce(play_server *s, int who, const json_t *value)
+{
+    const char *name = json_string_value(json_object_get(value, "name"));
+    const json_int_t size = json_integer_value(json_object_get(value, "size"));
+    viewer *v = &s->viewers[who];
+    hrc_error err;
+    if (name && size >= 0 && s->in_control == who &&
+        intake_begin(s->files, name, (size_t)size, &err) == HRC_OK) {
+        s->sender = who, s->sender_since = v->since;
+        return;
+    }
+    if (size > 0 && size <= INTAKE_BYTES) v->passing += (size_t)size;
+    tell_of_file(s, who,
+                 !name || size < 0      ? "That was not a file."
+                 : s->in_control != who ? "You are watching. Take the controls to add a motion."
+                                        : err.text);
+}
+
+static bool bytes(void *ctx, int who, const void *data, size_t size)
+{
+    play_server *s = ctx;
+    viewer *v = &s->viewers[who];
+    v->acted_s = clock_s();
+    if (size <= v->passing) {
+        v->passing -= size;
+        return true;
+    }
+    return s->sender == who && intake_add(s->files, data, size);
+}
+
+static hrc_status accept(play_server *s, intake_result *r, char *said, size_t size, hrc_error *err)
+{
+    play_order order = {.kind = PLAY_motion};
+    const double seconds = (r->motion.n - 1) / r->motion.fps;
+    TRY(catalog_add(s->options.motions, &r->motion, &order.index, err));
+    snprintf(said, size, "%.140s: %.1f s, %.320s", s->options.motions->entries[order.index].name, seconds,
+             r->said);
+    s->roles++; /* so that all hear of it */
+    if (live_order(s->loop, &order)) return HRC_OK;
+    return fail(err, HRC_EINVAL, "the motion was added, but there were too many orders at once to begin it");
+}
+
+/* When one has been read: into the list, and followed, unless its sender has gone or lost the controls. */
+static void look_at_file(play_server *s)
+{
+    intake_result r;
+    char said[sizeof r.err.text];
+    if (!intake_take(s->files, &r)) return;
+    const int who = s->sender;
+    s->sender = -1;
+    if (who < 0 || s->viewers[who].since != s->sender_since || s->in_control != who) {
+        clip_free(&r.motion);
+        if (who >= 0 && s->viewers[who].here)
+            tell_of_file(s, who, "Somebody else has the controls: the motion was not added.");
+        return;
+    }
+    if (r.status == HRC_OK) r.status = accept(s, &r, said, sizeof said, &r.err);
+    tell_of_file(s, who, r.status < 0 ? r.err.text : said);
+    s->counts.refused -= r.status == HRC_OK;
 }
 
 /* ---- What they ask for ---- */
@@ -202,6 +284,8 @@ static void message(void *ctx, int who, const char *text, size_t size)
     s->counts.messages++;
     if (!what) {
         tell(s, who, "That was not an order.");
+    } else if (!strcmp(what, "file")) {
+        announce(s, who, value);
     } else if (!strcmp(what, "take")) {
         take_control(s, who);
     } else if (s->in_control != who) {
@@ -322,7 +406,10 @@ static void get(void *ctx, const char *path, const char *query, web_reply *out)
     if (!strcmp(path, "/")) {
         reply(out, "text/html; charset=utf-8", s->page, s->page_size, false);
     } else if (!strcmp(path, "/scene.json")) {
-        reply(out, "application/json", s->scene, strlen(s->scene), false);
+        char *scene = scene_text(&s->options);
+        if (scene) reply(out, "application/json", scene, strlen(scene), true);
+    } else if (!strcmp(path, "/motions.json")) {
+        reply_json(out, motions_json(c));
     } else if (!strcmp(path, "/run.json")) {
         play_run *run = malloc(sizeof *run);
         if (run) live_run(s->loop, run), reply_json(out, play_run_json(run, c));
@@ -347,11 +434,13 @@ static void wake(void *ctx)
 static hrc_status set_up(play_server *s, hrc_error *err)
 {
     const play_server_options *o = &s->options;
-    const web_options how = {o->address, o->port, s, get, joined, left, message, next};
+    const web_options how = {o->address, o->port, s, get, joined, left, message, bytes, next};
     TRY(page_live(&s->page, &s->page_size, err));
-    s->scene = scene_text(o);
-    if (!s->scene) return fail(err, HRC_EINVAL, "the name of a motion is not UTF-8 text, or out of memory");
+    char *scene = scene_text(o);
+    free(scene);
+    if (!scene) return fail(err, HRC_EINVAL, "the name of a motion is not UTF-8 text, or out of memory");
     TRY(web_create(&s->net, &how, err));
+    TRY(intake_create(&s->files, o->reading, wake, s, err));
     return live_start(&s->loop, o->scene, wake, s, err);
 }
 
@@ -360,7 +449,7 @@ hrc_status play_server_create(play_server **out, const play_server_options *opti
     play_server *s = calloc(1, sizeof *s);
     if (!s) return fail(err, HRC_ENOMEM, "playground: out of memory");
     s->options = *options;
-    s->in_control = -1;
+    s->in_control = s->sender = -1;
     hrc_status status = set_up(s, err);
     if (status < 0) {
         play_server_free(s);
@@ -384,9 +473,9 @@ void play_server_free(play_server *s)
 {
     if (!s) return;
     live_free(s->loop);
+    intake_free(s->files);
     web_free(s->net);
     free(s->page);
-    free(s->scene);
     free(s);
 }
 

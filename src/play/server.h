@@ -6,9 +6,10 @@
 
 typedef struct {
     playground *scene;
-    const catalog *motions;
+    catalog *motions; /* files of viewers are added to it */
     recorder *record;
     const char *tracker, *planner; /* what they are, in words; NULL: there is none */
+    const clip_options *reading;   /* of viewers' files; NULL: by evidence */
     const char *address;
     int port;          /* 0: any that is free */
 } play_server_options; /* all borrowed */

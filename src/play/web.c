@@ -182,9 +182,17 @@ static void leave(web *w, session *s)
     *s = (session){0};
 }
 
+static int receive_bytes(web *w, struct lws *wsi, const session *s, const void *in, size_t n)
+{
+    if (w->options.bytes(w->options.ctx, s->viewer - 1, in, n)) return 0;
+    lws_close_reason(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, NULL, 0);
+    return -1;
+}
+
 static int receive(web *w, struct lws *wsi, session *s, const void *in, size_t n)
 {
-    if (lws_frame_is_binary(wsi) || n + lws_remaining_packet_payload(wsi) > WEB_MESSAGE - s->got) {
+    if (lws_frame_is_binary(wsi)) return receive_bytes(w, wsi, s, in, n);
+    if (n + lws_remaining_packet_payload(wsi) > WEB_MESSAGE - s->got) {
         lws_close_reason(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, NULL, 0);
         return -1;
     }

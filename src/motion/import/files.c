@@ -16,6 +16,11 @@ static bool begins(file_view bytes, const char *text, size_t n)
 
 #define BEGINS(bytes, literal) begins(bytes, literal, sizeof(literal) - 1)
 
+bool policy_begins(file_view bytes)
+{
+    return bytes.size > 1 && bytes.data[0] == 8 && bytes.data[1] > 2 && bytes.data[1] < 32; /* ir_version */
+}
+
 static hrc_status parse_any(clip *c, const char *path, file_view bytes, const clip_options *options,
                             clip_decisions *why, hrc_error *err)
 {
@@ -26,8 +31,7 @@ static hrc_status parse_any(clip *c, const char *path, file_view bytes, const cl
     bytes = file_text(bytes);
     if (BEGINS(bytes, "PK")) return npz_parse(c, path, bytes, options, why, err);
     if (pickle_begins(bytes)) return pkl_parse(c, path, bytes, options, why, err);
-    if (bytes.size > 1 && bytes.data[0] == 8 && bytes.data[1] > 2 && bytes.data[1] < 32) /* ir_version */
-        return policy_parse(c, path, bytes, options, why, err);
+    if (policy_begins(bytes)) return policy_parse(c, path, bytes, options, why, err);
     if (BEGINS(bytes, "HIERARCHY"))
         return fail(
             err, HRC_EFORMAT,

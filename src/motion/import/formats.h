@@ -49,6 +49,7 @@ hrc_status sonic_load(clip *c, const char *folder, const clip_options *options, 
  * pose of a link, at 50 fps. Its end is where the outputs stay as they are. */
 hrc_status policy_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
                         clip_decisions *why, hrc_error *err);
+bool policy_begins(file_view bytes); /* an ONNX model, by its first bytes */
 
 /* Frames hold the quaternion as it stood in the file; find out in which order that was, say why, and bring
  * it to w,x,y,z. `forced` is "wxyz", "xyzw" or NULL. Refuses when both orders fit. */
