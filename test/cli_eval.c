@@ -202,28 +202,30 @@ static void test_report(void)
             "tracker,heracles --natural --tracker $T/t.safetensors --planner $T/p.safetensors -o $T/report.html --quiet") ==
         0);
     ENSURE(
-        shell("cat >> $T/report.html <<'END'\n<script>\n"
-              "const count = what => document.querySelectorAll(what).length;\n"
-              "const seen = [count('#summary tbody tr'), count('#bars svg'), count('#planner circle') > 20,\n"
-              "    count('#tokens canvas'), count('#rollouts td button'), count('#against tr'),\n"
-              "    count('#natural tr'), overlay.hidden];\n"
-              "document.querySelector('#rollouts [data-item=\"2\"]').click();\n"
-              "seen.push(overlay.hidden, replay.index, replay.playing);\n"
-              "replay.advance(0.3); seen.push(replay.t > 0.2);\n" /* as a picture 0.3 s later would */
-              "window.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}));\n"
-              "seen.push(overlay.hidden, replay.playing);\n"
-              "document.querySelector('#rollouts .both').click();\n"
-              "replay.advance(0.1); seen.push(replay.index, replay.other, replay.place.visible, replay.labels.length);\n"
-              "const round = svg => { const t = [...svg.querySelectorAll('[text-anchor=end]')].map(x => parseFloat(x.textContent))\n"
-              "    .filter(x => x > 0), step = t[0] / 10 ** Math.floor(Math.log10(t[0]) + 1e-9);\n"
-              "    return [1, 2, 5].some(x => Math.abs(x - step) < 1e-6); };\n"
-              "seen.push([...document.querySelectorAll('#bars svg, #planner svg')].every(round),\n"
-              "    /nan|null|undefined|infinity|_/i.test(document.getElementById('report').textContent.replace('<b>mine', '')));\n"
-              "document.title = seen.join(' ');\n"
-              "</script>\nEND\n"
-              "tools/browser \"file://$T/report.html\" --dump-dom > $T/dom 2>&1\n"
-              "grep -m1 -o '<title>[^<]*' $T/dom; grep console: $T/dom || true") == 0);
-    if (strcmp(shell_output, "<title>8 6 true 1 6 2 5 true false 2 true true true false 3 1 true 2 true false\n"))
+        shell(
+            "cat >> $T/report.html <<'END'\n<script>\n"
+            "const count = what => document.querySelectorAll(what).length;\n"
+            "const seen = [count('#summary tbody tr'), count('#bars svg'), count('#planner circle') > 20,\n"
+            "    count('#tokens canvas'), count('#rollouts td button'), count('#against tr'),\n"
+            "    count('#natural tr'), overlay.hidden];\n"
+            "document.querySelector('#rollouts [data-item=\"2\"]').click();\n"
+            "seen.push(overlay.hidden, replay.index, replay.playing);\n"
+            "replay.advance(0.3); seen.push(replay.t > 0.2);\n" /* as a picture 0.3 s later would */
+            "window.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}));\n"
+            "seen.push(overlay.hidden, replay.playing);\n"
+            "document.querySelector('#rollouts .both').click();\n"
+            "replay.advance(0.1); seen.push(replay.index, replay.other, replay.place.visible, replay.labels.length);\n"
+            "const round = svg => { const t = [...svg.querySelectorAll('[text-anchor=end]')].map(x => parseFloat(x.textContent))\n"
+            "    .filter(x => x > 0), step = t[0] / 10 ** Math.floor(Math.log10(t[0]) + 1e-9);\n"
+            "    return [1, 2, 5].some(x => Math.abs(x - step) < 1e-6); };\n"
+            "seen.push([...document.querySelectorAll('#bars svg, #planner svg')].every(round),\n"
+            "    /nan|null|undefined|infinity|_/i.test(document.getElementById('report').textContent.replace('<b>mine', '')));\n"
+            "document.title = seen.join(' ');\n"
+            "</script>\nEND\n"
+            "tools/browser \"file://$T/report.html\" --dump-dom > $T/dom 2>&1\n"
+            "grep -m1 -o '<title>[^<]*' $T/dom; grep console: $T/dom || true") == 0);
+    if (strcmp(shell_output,
+               "<title>8 6 true 1 6 2 5 true false 2 true true true false 3 1 true 2 true false\n"))
         test_fail(__FILE__, __LINE__, "%s", shell_output);
 }
 

@@ -285,11 +285,11 @@ static void check_get_up(const key *keys, int n, double first, double last, cons
 static void test_get_up(void)
 {
     const key U = UPRIGHT, L = {0.12, {0, 1.5707963267948966, 0}}, LOW = {0.5, {0, 0, 0}};
-    const double rise = (0.62 - 0.12) / (0.76 - 0.12), fall = (0.76 - 0.40) / (0.76 - 0.12);
+    const double rise = (0.62 - 0.12) / (0.76 - 0.12), down = (0.76 - 0.40) / (0.76 - 0.12);
 #define GET_UP(first, last, sentence, ...)                                                                   \
     check_get_up((const key[]){__VA_ARGS__}, COUNT(((const key[]){__VA_ARGS__})), first, last, sentence)
     GET_UP(0, 2 + rise, NULL, L, L, U, U, U, U);
-    GET_UP(1 + fall, 4 + rise, NULL, U, U, L, L, U, U, U, U); /* what it did before is left out */
+    GET_UP(1 + down, 4 + rise, NULL, U, U, L, L, U, U, U, U); /* what it did before is left out */
     GET_UP(0, 4 + rise, NULL, L, L, U, L, U, U, U);           /* stood, but did not stay */
     GET_UP(0, 3 + 12.0 / 26, NULL, LOW, L, LOW, U, U, U);     /* falling where it begins */
     GET_UP(0, 0, "is never on the ground", U, U, LOW, U, U);
