@@ -78,17 +78,22 @@ static void planner_path(char out[PATH], const road *r, int round)
         path_of(out, r, "planner", round);
 }
 
-/* Get-ups are for the tracker alone: as references of practice they would crowd out everything else. */
-static int train_tracker(const road *r)
+/* The corpora of tracker and practice: get-ups are what the one is taught and what leads the other. The
+ * planner's own clips are those of people. */
+static const char *with_getups(const road *r, text *both)
 {
     const char *corpus = arg(r->a, "corpus"), *getups = arg(r->a, "getups");
-    text both = {0};
-    text_add(&both, "%s%s%s", corpus ? corpus : "", corpus && getups ? "," : "", getups ? getups : "");
-    if (!text_ok(&both)) abort();
-    const setting given[] = {
-        {"corpus", corpus || getups ? both.data : NULL}, {"out", r->tracker}, {"resume", "1"}, {0}};
+    text_add(both, "%s%s%s", corpus ? corpus : "", corpus && getups ? "," : "", getups ? getups : "");
+    if (!text_ok(both)) abort();
+    return corpus || getups ? both->data : NULL;
+}
+
+static int train_tracker(const road *r)
+{
+    text corpora = {0};
+    const setting given[] = {{"corpus", with_getups(r, &corpora)}, {"out", r->tracker}, {"resume", "1"}, {0}};
     const int code = run_command(r, &CMD_TRAIN_TRACKER, given, true);
-    text_free(&both);
+    text_free(&corpora);
     return code;
 }
 
@@ -98,11 +103,12 @@ static int practise(const road *r, int round)
 {
     const bool guided = round <= (r->a->cfg.train_rounds + 1) / 2;
     char planner[PATH], out[PATH], situations[16], trials[16];
+    text corpora = {0};
     planner_path(planner, r, round - 1);
     path_of(out, r, "practice", round);
     snprintf(situations, sizeof situations, "%d", r->a->cfg.train_situations);
     snprintf(trials, sizeof trials, "%d", r->a->cfg.train_trials);
-    const setting given[] = {{"corpus", arg(r->a, "corpus")},
+    const setting given[] = {{"corpus", with_getups(r, &corpora)},
                              {"tracker", r->tracker},
                              {"planner", planner},
                              {"situations", situations},
@@ -115,7 +121,9 @@ static int practise(const road *r, int round)
     args a = *r->a;
     a.seed += (uint64_t)round; /* other situations */
     other.a = &a;
-    return run_command(&other, &CMD_PRACTICE, given, !arg(r->a, "corpus"));
+    const int code = run_command(&other, &CMD_PRACTICE, given, !arg(r->a, "corpus"));
+    text_free(&corpora);
+    return code;
 }
 
 /* On the lessons of all rounds so far, with the weights of a planner before it; from NULL: from nothing. */
@@ -332,7 +340,8 @@ static const option OPTIONS[] = {
     {"out", "FOLDER", NULL, "where models, logs, checkpoints and the report go (-o)"},
     PRESET_OPTION,
     {"corpus", "FILE[,FILE]", NULL, "all clips of one or several corpora but those they hold out"},
-    {"getups", "FILE[,FILE]", NULL, "get-ups that the tracker is trained on, too (corpus build --get-ups)"},
+    {"getups", "FILE[,FILE]", NULL,
+     "get-ups that the tracker is taught, too, and that lead in practice (corpus build --get-ups)"},
     {"motion", "FILE...", NULL, "motions beside them, or alone; FILE#NAME is one clip of a corpus"},
     {"suite", "NAME", "validation", "what the closing report is about: a suite by name, or a FILE.csv"},
     {"suite-corpus", "FILE", NULL, "where its clips are; default: the shipped corpus"},
