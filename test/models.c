@@ -5,9 +5,9 @@
 /* Below what they have by more than other processors make of it, and above what a loop without them has. */
 #define SMOKE_ALONE 0.8
 #define SMOKE_BOTH 0.8
-#define UP_5S 0.7
-#define UP_10S 0.85
-#define BLIND_10S 0.6
+#define UP_5S 0.8
+#define UP_10S 0.9
+#define BLIND_10S 0.85
 
 static void ensure_at_least(const json_t *figures, const char *name, double least)
 {
