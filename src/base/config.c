@@ -50,6 +50,7 @@ static const struct {
     {"tracker.head_scale", "0.01", NULL},
     {"env.low_root", "0.5", NULL},
     {"env.low_height", "0.75", NULL},
+    {"env.lying_share", "0.0", NULL},
     {"ppo.value_clip", "0.0", NULL},
     {"ppo.rate_min", "1e-6", NULL},
     {"ppo.std_min", "0.05", NULL},
