@@ -10,6 +10,7 @@
 #define REGAINED 25      /* steps within the bounds after which a robot is no longer lost */
 #define RESTART_LEAST 25 /* frames before a failure */
 #define RESTART_MOST 75
+#define GUIDED_AGAIN 0.9 /* of the guided robots that fail on the ground: they go on until they are up */
 
 struct env {
     arena memory;
@@ -200,11 +201,11 @@ static bool go_on_from_failure(env *e, env_one *w, int worker)
 {
     const env_options *o = &e->options;
     double u = rng_double(&w->dice);
-    if (u < o->fallen_share) {
-        if (!start_fallen(w, e->physics, e->refs, o, &e->fallen, worker)) return false;
-        if (rng_double(&w->dice) < o->guided_share) start_guided(w, e->refs, o, &e->starts);
-        return true;
-    }
+    if (w->guided && u < GUIDED_AGAIN) return guide_again(w, e->physics, e->refs, o, &e->fallen);
+    u = rng_double(&w->dice);
+    if (u < o->fallen_share * o->guided_share)
+        return start_guided(w, e->physics, e->refs, o, &e->starts, &e->fallen, worker);
+    if (u < o->fallen_share) return start_fallen(w, e->physics, e->refs, o, &e->fallen, worker);
     u -= o->fallen_share;
     if (u >= o->restart_share || w->pace == 0) return false;
     begin_before_failure(e, w);

@@ -10,6 +10,8 @@
 #define REST_MOST 60
 #define SHOWN_TURN 0.7 /* rad: the loop turns references along that head farther away than this */
 #define SPREAD 0.5     /* distances are drawn up to this much longer: not always the same moment */
+#define GUIDE_HURRY                                                                                          \
+    4 /* where the get-up is not shown: the quickest ones, so that neighbours go the same way */
 
 static bool moment_at(const ref_clip *c, int frame)
 {
@@ -53,14 +55,16 @@ static bool lie_still(env_one *w, sim *s, int worker)
     return !w->sim.diverged;
 }
 
-static const fallen_moment *likest(const fallen_index *x, const posture *p, rng *r)
+static const fallen_moment *likest(const fallen_index *x, const posture *p, double hurry, double spread,
+                                   rng *r)
 {
     const fallen_moment *best = NULL;
     double least = INFINITY;
     for (int i = 0; i < x->n; i++) {
         const fallen_moment *m = &x->moments[i];
-        const double cost = (double)(posture_distance(p, &m->at) + POSTURE_HURRY * m->seconds);
-        const double drawn = cost * (1 + SPREAD * rng_double(r));
+        const double cost =
+            (double)posture_distance(p, &m->at) + hurry * (double)(POSTURE_HURRY * m->seconds);
+        const double drawn = spread > 0 ? cost * (1 + spread * rng_double(r)) : cost;
         if (drawn < least) least = drawn, best = m;
     }
     return best;
@@ -76,18 +80,26 @@ static void stay_there(env_one *w, const sim *s, const env_options *o)
     place_robot(w, s, o, qpos, qvel);
 }
 
+/* The get-up from where the robot is becomes its reference. False when it is not on the ground. */
+static bool begin_get_up(env_one *w, const sim *s, const references *refs, const env_options *o,
+                         const fallen_index *x, bool shown)
+{
+    float seen[HRC_NQ];
+    for (int i = 0; i < HRC_NQ; i++) seen[i] = (float)w->sim.qpos[i];
+    const posture now = posture_of(seen);
+    if (!x->n || !posture_down(&now)) return false;
+    const fallen_moment *m =
+        shown ? likest(x, &now, 1, SPREAD, &w->dice) : likest(x, &now, GUIDE_HURRY, 0, &w->dice);
+    begin_episode(w, refs, o, (env_place){m->clip, m->frame, 1, m->mirrored});
+    stay_there(w, s, o);
+    w->stands_at = w->at + ref_stands_in(&refs->clips[w->clip], (int)w->at, WITHIN);
+    return true;
+}
+
 bool start_fallen(env_one *w, sim *s, const references *refs, const env_options *o, const fallen_index *x,
                   int worker)
 {
-    float seen[HRC_NQ];
-    if (!x->n || !lie_still(w, s, worker)) return false;
-    for (int i = 0; i < HRC_NQ; i++) seen[i] = (float)w->sim.qpos[i];
-    const posture now = posture_of(seen);
-    if (!posture_down(&now)) return false;
-    const fallen_moment *m = likest(x, &now, &w->dice);
-    begin_episode(w, refs, o, (env_place){m->clip, m->frame, 1, m->mirrored});
-    stay_there(w, s, o);
-    return true;
+    return x->n && lie_still(w, s, worker) && begin_get_up(w, s, refs, o, x, true);
 }
 
 /* A moment of a motion at which it is on its feet; half of those that stand stay as they are. */
@@ -106,15 +118,31 @@ static bool draw_upright(env_place *out, env_one *w, const references *refs, con
     return false;
 }
 
-void start_guided(env_one *w, const references *refs, const env_options *o, const env_starts *starts)
+bool start_guided(env_one *w, sim *s, const references *refs, const env_options *o, const env_starts *starts,
+                  const fallen_index *x, int worker)
 {
+    env_place shown;
     float qpos[HRC_NQ], qvel[HRC_NV], robot[4];
-    w->guided = draw_upright(&w->shown, w, refs, o, starts);
-    if (!w->guided) return;
-    w->stands_at = w->at + ref_stands_in(&refs->clips[w->clip], (int)w->at, WITHIN);
-    ref_pose_between(qpos, qvel, &refs->clips[w->shown.clip], w->shown.mirrored, w->shown.at, w->shown.pace);
+    if (!x->n || !lie_still(w, s, worker) || !begin_get_up(w, s, refs, o, x, false)) return false;
+    w->guided = draw_upright(&shown, w, refs, o, starts);
+    if (!w->guided) return true;
+    w->shown = shown;
+    ref_pose_between(qpos, qvel, &refs->clips[shown.clip], shown.mirrored, shown.at, shown.pace);
     for (int k = 0; k < 4; k++) robot[k] = (float)w->sim.qpos[3 + k];
     w->shown_yaw = (double)heading_between(qpos + 3, robot) + SHOWN_TURN * (2 * rng_double(&w->dice) - 1);
+    return true;
+}
+
+bool guide_again(env_one *w, const sim *s, const references *refs, const env_options *o,
+                 const fallen_index *x)
+{
+    float was[4], is[4];
+    for (int k = 0; k < 4; k++) was[k] = (float)w->sim.qpos[3 + k];
+    if (!begin_get_up(w, s, refs, o, x, false)) return false;
+    for (int k = 0; k < 4; k++) is[k] = (float)w->sim.qpos[3 + k];
+    w->guided = true;
+    w->shown_yaw += (double)heading_between(was, is);
+    return true;
 }
 
 void end_guided(env_one *w, const sim *s, const references *refs, const env_options *o)

@@ -27,10 +27,17 @@ hrc_status fallen_index_build(fallen_index *x, const references *refs, arena *me
 bool start_fallen(env_one *w, sim *s, const references *refs, const env_options *o, const fallen_index *x,
                   int worker);
 
-/* Of an episode that has just begun fallen: the policy is not shown the get-up but a motion that is on its
- * feet and stays as it is or moves on, turned to about where the robot heads. It is taught to get up all the
- * same: the tracking error of a horizon of a second says nothing about rising, a get-up does. */
-void start_guided(env_one *w, const references *refs, const env_options *o, const env_starts *starts);
+/* Likewise, but the policy is not shown the get-up: it sees a motion that is on its feet and stays as it is
+ * or moves on, turned to about where the robot heads. It is taught to get up all the same: the tracking error
+ * of a horizon of a second says nothing about rising, a get-up does. Which one depends on the pose alone,
+ * since the policy can know nothing else. */
+bool start_guided(env_one *w, sim *s, const references *refs, const env_options *o, const env_starts *starts,
+                  const fallen_index *x, int worker);
+
+/* A guided robot that has lost its get-up and is on the ground: the get-up from where it is now, under the
+ * same motion. False when it is not on the ground: then nothing has begun. */
+bool guide_again(env_one *w, const sim *s, const references *refs, const env_options *o,
+                 const fallen_index *x);
 
 /* The get-up stands: from here on what is shown is followed, as a hard episode, by the robot as it is. */
 void end_guided(env_one *w, const sim *s, const references *refs, const env_options *o);
