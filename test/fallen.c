@@ -177,6 +177,79 @@ static void test_guided(void)
     bed_free(b);
 }
 
+static env_one lying_robot(const bed *b, sim *s, int frame, double speed)
+{
+    env_one w = {.dice = rng_make(1, 1)};
+    const ref_frame *f = &b->refs.clips[1].frames[frame];
+    double qpos[HRC_NQ], qvel[HRC_NV];
+    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)f->qpos[i];
+    for (int i = 0; i < HRC_NV; i++) qvel[i] = speed * (double)f->qvel[i];
+    sim_reset(s, &w.sim, qpos, qvel);
+    return w;
+}
+
+/* A guided robot that lost its get-up: another begins from where it lies, by the pose alone, and what it is
+ * shown stays, turned as the robot is. One that is on its feet is left as it is. */
+static void test_guided_again(void)
+{
+    config cfg = config_default();
+    hrc_error err;
+    sim *s;
+    arena memory = {0};
+    fallen_index x;
+    bed *b = bed_make(cfg, 1);
+    const env_options o = env_options_of(&cfg, 0.02);
+    ENSURE_OK(sim_create(&s, &cfg, b->threads, &err));
+    ENSURE_OK(fallen_index_build(&x, &b->refs, &memory, &err));
+    ENSURE(x.n > 4);
+    const fallen_moment *m = &x.moments[x.n / 2];
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        env_one w = lying_robot(b, s, m->frame, 1);
+        float before[4], after[4];
+        w.dice = rng_make(seed, seed), w.guided = true, w.shown = (env_place){0, 30, 1, false},
+        w.shown_yaw = 0.3;
+        double turn[4], yaw[3] = {0, 0, 1.1};
+        quat_exp(turn, yaw);
+        quat_mul(w.sim.qpos + 3, turn, w.sim.qpos + 3);
+        for (int k = 0; k < 4; k++) before[k] = (float)w.sim.qpos[3 + k];
+        ENSURE(guide_again(&w, s, &b->refs, &o, &x));
+        for (int k = 0; k < 4; k++) after[k] = (float)w.sim.qpos[3 + k];
+        ENSURE(w.guided && w.clip == 1 && fabs(w.at - m->frame) <= 30 && w.shown.at == 30 &&
+               w.stands_at > w.at);
+        ENSURE_NEAR(w.shown_yaw, 0.3 + (double)heading_between(before, after), 1e-6);
+        if (!m->mirrored) ENSURE_NEAR((double)heading_between(before, after), -1.1, 0.3);
+    }
+    env_one up = lying_robot(b, s, b->refs.clips[1].n - 1, 0);
+    up.guided = true;
+    ENSURE(!guide_again(&up, s, &b->refs, &o, &x));
+    arena_free(&memory);
+    sim_free(s);
+    bed_free(b);
+}
+
+/* Poses alike, one at rest and one in a swing: the swing is no moment for a robot at rest. */
+static void test_momentum(void)
+{
+    config cfg = config_default();
+    hrc_error err;
+    arena memory = {0};
+    fallen_index x;
+    bed *b = bed_make(cfg, 1);
+    ENSURE_OK(fallen_index_build(&x, &b->refs, &memory, &err));
+    double moving = 0;
+    for (int i = 0; i < x.n; i++) {
+        const float differs = posture_distance(&x.moments[i].at, &x.moments[i].soon);
+        ENSURE(isfinite(differs) && differs < 50);
+        moving = fmax(moving, (double)differs);
+    }
+    ENSURE(moving > 0.1);
+    b->refs.clips[1].leaps = true; /* then nothing gets up */
+    ENSURE_OK(fallen_index_build(&x, &b->refs, &memory, &err));
+    ENSURE(x.n == 0);
+    arena_free(&memory);
+    bed_free(b);
+}
+
 /* Where the get-up stands, what was shown is followed, at the robot's own place and heading. */
 static void test_guided_ends(void)
 {
@@ -208,4 +281,5 @@ static void test_guided_ends(void)
 
 TEST_TABLE({"fallen.heading", test_heading}, {"fallen.distance", test_distance},
            {"fallen.starts", test_starts}, {"fallen.guided", test_guided},
+           {"fallen.guided_again", test_guided_again}, {"fallen.momentum", test_momentum},
            {"fallen.guided_ends", test_guided_ends})
