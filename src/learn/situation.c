@@ -14,7 +14,7 @@
 #define FAILED 10     /* control steps out of bounds: a failure */
 
 /* How often each kind comes, of the sum. */
-static const int SHARE[SITUATIONS] = {4, 4, 6, 3, 3};
+static const int SHARE[SITUATIONS] = {3, 5, 7, 2, 3};
 
 static situation_kind draw_kind(const practice *p, rng *dice)
 {
@@ -109,7 +109,7 @@ hrc_status situation_make(situation *s, const practice *p, int number, rng *dice
     case SITUATION_PUSHED: {
         if (rng_uniform(dice, 0, 1) < 0.25f) s->motion = &p->stand, s->first = 0;
         const double angle = (double)rng_uniform(dice, -3.14f, 3.14f),
-                     speed = (double)rng_uniform(dice, 1, 6);
+                     speed = (double)rng_uniform(dice, 1, 6.5f);
         s->push_at = (int)(rng_uniform(dice, 0.2f, 1.0f) * HRC_RATE_HZ);
         s->push[0] = speed * cos(angle), s->push[1] = speed * sin(angle);
         s->judged_from = s->push_at + 2 * HRC_RATE_HZ;
