@@ -115,8 +115,8 @@ static hrc_status load_folder(clip *c, const char *path, const clip_options *opt
     return sonic_load(c, folder, options ? options : &none, why, err);
 }
 
-hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,
-                     hrc_error *err)
+static hrc_status load_any(clip *c, const char *path, const clip_options *options, clip_decisions *why,
+                           hrc_error *err)
 {
     file_view bytes;
     const char *hash = strrchr(path, '#');
@@ -127,6 +127,16 @@ hrc_status clip_load(clip *c, const char *path, const clip_options *options, cli
     hrc_status status = clip_parse(c, path, bytes, options, why, err);
     file_unmap(&bytes);
     return status;
+}
+
+hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,
+                     hrc_error *err)
+{
+    clip_decisions unwanted;
+    if (!why) why = &unwanted;
+    TRY(load_any(c, path, options, why, err));
+    if (options && options->noted) options->noted(options->ctx, path, why);
+    return HRC_OK;
 }
 
 hrc_status clip_save(const clip *c, const char *path, hrc_error *err)
