@@ -112,6 +112,12 @@ static hrc_status load_folder(clip *c, const char *path, const clip_options *opt
     while (n > 1 && path[n - 1] == '/') n--;
     if (n >= sizeof folder) return fail(err, HRC_EINVAL, "%.80s...: path is too long", path);
     snprintf(folder, sizeof folder, "%.*s", (int)n, path);
+    char table[4200];
+    snprintf(table, sizeof table, "%s/joint_pos.csv", folder);
+    if (access(table, F_OK) != 0)
+        return fail(err, HRC_EFILE,
+                    "%s: is a folder, and not one of SONIC's: it has no joint_pos.csv; give the files in it",
+                    path);
     return sonic_load(c, folder, options ? options : &none, why, err);
 }
 
