@@ -82,7 +82,7 @@ function bestOf(figure, k) {
 }
 
 function summaryTable() {
-    const part = section('summary', 'Figures', 'Means over rollouts, with 95 % bootstrap intervals.' + (report.paper.length
+    const part = section('summary', 'Figures', (report.courses.length > 1 ? 'Means over rollouts, with 95 % bootstrap intervals.' : 'Of one rollout.') + (report.paper.length
         ? ' Rows in italics are the paper\'s, on other motions and after other training: for orientation, not for a ranking.' : ''));
     const table = add(add(part, 'div', null, 'scroll'), 'table'), head = add(add(table, 'thead'), 'tr');
     add(head, 'th', 'Method');
@@ -97,7 +97,8 @@ function summaryTable() {
             const value = method.all.mean[k];
             const cell = add(row, 'td', show(figure, value));
             if (value === bestOf(figure, k)) cell.className = 'best';
-            add(cell, 'small', show(figure, method.all.low[k]) + ' – ' + show(figure, method.all.high[k]));
+            if (method.all.low[k] !== null)
+                add(cell, 'small', show(figure, method.all.low[k]) + ' – ' + show(figure, method.all.high[k]));
         });
     }
     for (const paper of report.paper) {
@@ -128,7 +129,7 @@ function barPlot(parent, figure, k) {
     const groups = ['all', ...(categories.length > 1 ? categories : [])];
     const of = (method, group) => group === 'all' ? method.all : method.categories[group];
     const top = Math.max(1e-9, isShare(figure) ? 1 : 0,
-        ...present(report.methods.flatMap(method => groups.map(g => of(method, g).high[k]))));
+        ...present(report.methods.flatMap(method => groups.flatMap(g => [of(method, g).mean[k], of(method, g).high[k]]))));
     const width = 520, height = 210, left = 44, base = height - 44, each = (width - left) / groups.length;
     const svg = draw(box, 'svg', {viewBox: `0 0 ${width} ${height}`});
     const y = value => base - (base - 8) * value / top;
@@ -157,7 +158,7 @@ function barPlot(parent, figure, k) {
 }
 
 function bars() {
-    const part = section('bars', 'By category', 'Whiskers are 95 % intervals.');
+    const part = section('bars', categories.length > 1 ? 'By category' : 'By method', report.courses.length > 1 ? 'Whiskers are 95 % intervals.' : '');
     keys(part, report.methods.map((method, m) => [method.name, methodColour(m)]));
     const grid = add(part, 'div', null, 'grid');
     report.figures.slice(0, MAIN + 1).forEach((figure, k) => barPlot(grid, figure, k));
@@ -341,8 +342,8 @@ function tokens() {
     if (!data) return;
     const share = x => (100 * x).toFixed(1) + ' %';
     const part = section('tokens', 'Motion tokens', 'Tokens of ' + data.points.length + ' reference frames, on their first three ' +
-        'principal components (' + data.explained.map(share).join(', ') + ' of the variance). Of the ten nearest tokens of other ' +
-        'clips ' + share(data.purity) + ' are of the same category; chance would give ' + share(data.chance) + '. Values of the ' +
+        'principal components (' + data.explained.map(share).join(', ') + ' of the variance). ' + (categories.length < 2 ? '' : 'Of the ten ' +
+        'nearest tokens of other clips ' + share(data.purity) + ' are of the same category; chance would give ' + share(data.chance) + '. ') + 'Values of the ' +
         'code in use: ' + share(data.used) + ', entropy ' + share(data.entropy) + ' of the highest. Drag to turn.');
     keys(part, categories.map(name => [plain(name), categoryColour(name)]));
     const canvas = add(add(part, 'figure'), 'canvas', null, 'cloud');
@@ -459,10 +460,9 @@ window.addEventListener('keydown', event => {
 });
 
 document.getElementById('title').textContent = report.title;
-document.getElementById('lead').textContent = report.courses.length + ' rollouts of each method, seed ' + report.seed +
+document.getElementById('lead').textContent = report.courses.length + (report.courses.length > 1 ? ' rollouts' : ' rollout') + ' of each method, seed ' + report.seed +
     ', heracles ' + report.version + '. ' + report.methods.map(method => method.name + ': ' +
-    (method.tracker === 'off' ? 'plain PD' : 'tracker ' + method.tracker) +
-    (method.planner === 'off' ? '' : ', planner ' + method.planner)).join('; ') + '.';
+    (method.tracker === 'off' ? 'plain PD' : method.tracker) + (method.planner === 'off' ? '' : ' + ' + method.planner)).join('; ') + '.';
 summaryTable();
 bars();
 against();

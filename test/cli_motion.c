@@ -107,6 +107,7 @@ static void test_info_errors(void)
     ENSURE(says("heracles: ") && says("cut.safetensors: "));
     test_write(test_path("odd.csv"), "1,2,3\n", 6);
     ENSURE(shell("$HERACLES motion info $T/odd.csv") == 1 && says("odd.csv"));
+    ENSURE(shell("$HERACLES motion info $T") == 1 && says("is a folder, and not one of SONIC's"));
     ENSURE(shell("$HERACLES motion info") == 2);
     ENSURE(shell("$HERACLES motion info $T/a.safetensors --quat wzyx") == 2 && says("--quat is"));
     ENSURE(shell("$HERACLES motion info $T/a.safetensors --in-fps none") == 2);

@@ -82,11 +82,12 @@ static void run_shell(const char *line)
     _exit(127);
 }
 
+/* A thread of it that a failed test still traces keeps its process from ending until it is waited for. */
 static void end_process(pid_t *process)
 {
     if (*process > 0) {
         kill(*process, SIGKILL);
-        waitpid(*process, NULL, 0);
+        for (pid_t ended = 0; ended != *process && ended >= 0;) ended = waitpid(-1, NULL, __WALL);
     }
     *process = 0;
 }

@@ -27,6 +27,11 @@ static void test_meant(void)
     ENSURE(shell("$HERACLES eval --suit omni") == 2 &&
            says("there is no option --suit, did you mean --suite?"));
     ENSURE(shell("$HERACLES eval --sed=3") == 2 && says("there is no option --sed=3, did you mean --seed?"));
+    ENSURE(shell("$HERACLES evla") == 2 && says("\"eval\"? Try 'heracles --help'"));
+    ENSURE(shell("$HERACLES train tracker --env.fallen_shar=0.1") == 2 &&
+           says("there is no setting env.fallen_shar, did you mean env.fallen_share? Try"));
+    ENSURE(shell("$HERACLES train tracker --env.fallen_share=2") == 2 && !says("did you mean"));
+    ENSURE(shell("$HERACLES train tracker --env.xyzzy=2") == 2 && !says("did you mean"));
     ENSURE(shell("$HERACLES eval --colourful") == 2 && !says("did you mean"));
 }
 

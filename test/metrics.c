@@ -294,6 +294,10 @@ static void test_summary(void)
     ENSURE(part.low.joint_rad == 5 && part.high.joint_rad == 5 && all.mean.cr == 0.5);
     ENSURE_NEAR(all.high.cr - all.low.cr, 2 * 1.96 * sqrt(0.25 / 40), 0.08);
     ENSURE(part.high.cr - part.low.cr > all.high.cr - all.low.cr);
+    courses[39].category = "one";
+    summarise(&part, &results, 0, courses, "one");
+    ENSURE(part.n == 1 && part.mean.cr == 1 && isnan(part.low.cr) && isnan(part.high.cr));
+    courses[39].category = "many";
     const char *names[2];
     ENSURE(categories_of(names, 2, courses, 40) == 2 && !strcmp(names[1], "many"));
 }

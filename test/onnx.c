@@ -369,6 +369,51 @@ static void test_field(void)
     json_decref(j);
 }
 
+/* ---- Every export: no constant and no node that nothing needs, of which runners warn ---- */
+
+static bool is_needed(const onnx_file *f, const char *name)
+{
+    for (int i = 0; i < f->noutputs; i++)
+        if (!strcmp(f->outputs[i].name, name)) return true;
+    for (int i = 0; i < f->ncalls; i++)
+        for (int k = 0; k < f->calls[i].nin; k++)
+            if (!strcmp(f->calls[i].in[k], name)) return true;
+    return false;
+}
+
+static void ensure_all_needed(const char *path)
+{
+    hrc_error err;
+    onnx_file f;
+    ENSURE_OK(onnx_read(&f, path, &err));
+    for (int i = 0; i < f.nconstants; i++)
+        if (!is_needed(&f, f.constants[i].name))
+            test_fail(__FILE__, __LINE__, "%s: nothing uses %s", path, f.constants[i].name);
+    for (int i = 0; i < f.ncalls; i++) {
+        bool needed = false;
+        for (int k = 0; k < f.calls[i].nout; k++) needed |= is_needed(&f, f.calls[i].out[k]);
+        if (!needed) test_fail(__FILE__, __LINE__, "%s: nothing uses %s", path, f.calls[i].out[0]);
+    }
+    onnx_file_free(&f);
+}
+
+static void test_needed(void)
+{
+    static const char *const OPTIONS[] = {
+        "d.safetensors", "a.safetensors", "p.safetensors",
+        "d.safetensors --motion motions/wave.safetensors --dialect unitree",
+        "a.safetensors --motion motions/wave.safetensors --dialect beyondmimic"};
+    char line[400];
+    small_tracker("d.safetensors", "default");
+    small_tracker("a.safetensors", "ahead");
+    small_planner("p.safetensors", 38);
+    for (int i = 0; i < 5; i++) {
+        snprintf(line, sizeof line, "rm -f $T/e.*; $HERACLES export $T/%s -o $T/e.onnx", OPTIONS[i]);
+        if (shell(line) != 0) test_fail(__FILE__, __LINE__, "%s", shell_output);
+        ensure_all_needed(test_path("e.onnx"));
+    }
+}
+
 /* ---- Networks of others: facts/twist2.md has these numbers from ONNX Runtime ---- */
 
 static void test_twist2(void)
@@ -412,5 +457,5 @@ static void test_others(void)
 TEST_TABLE({"onnx.arithmetic", test_arithmetic}, {"onnx.moves", test_moves}, {"onnx.layers", test_layers},
            {"onnx.reductions", test_reductions}, {"onnx.older", test_older}, {"onnx.beside", test_beside},
            {"onnx.conv", test_conv}, {"onnx.index", test_index}, {"onnx.refusals", test_refusals},
-           {"onnx.broken", test_broken}, {"onnx.field", test_field}, {"onnx.twist2", test_twist2},
-           {"onnx.others", test_others})
+           {"onnx.broken", test_broken}, {"onnx.field", test_field}, {"onnx.needed", test_needed},
+           {"onnx.twist2", test_twist2}, {"onnx.others", test_others})

@@ -150,6 +150,13 @@ static void test_commands(void)
            says("frame rate 30, assumed"));
     ENSURE(shell("$HERACLES motion fix $T/turn.csv --quat xyzw -o $T/fixed.safetensors") == 0 &&
            says("frame rate 30, assumed"));
+    /* a suite that cuts the file into several says it once */
+    ENSURE(
+        shell(
+            "printf 'clip,first,last,category,hold\\nturn.csv,0,20,turn,0\\nturn.csv,20,40,turn,0\\n' > $T/s.csv;"
+            "$HERACLES eval --suite $T/s.csv --quat xyzw --method pd --limit 0.2") == 0);
+    const char *first = strstr(shell_output, "frame rate 30, assumed");
+    ENSURE(first && !strstr(first + 1, "frame rate 30, assumed"));
     json_t *object = shell_json("$HERACLES view $T/turn.csv --quat xyzw --in-fps 60 --json -o $T/page.html");
     ENSURE_NEAR(
         json_real_value(json_object_get(json_array_get(json_object_get(object, "items"), 0), "seconds")), 1,

@@ -158,7 +158,31 @@ static void standing_pose(double q[HRC_NQ], double t)
     q[2] -= pose.pos[G1_LEFT_ANKLE][2] - 0.035;
 }
 
-static void run_known_answer(const char *map_path, const char *prefix)
+/* As Biovision's own files are: at rest the arms hang, and the axes of all joints are the world's. */
+static void hang_arms(skeleton_map *map)
+{
+    static const double UPPER[4] = {0.5, -0.5, -0.5, -0.5}, FORE[4] = {M_SQRT1_2, 0, 0, -M_SQRT1_2};
+    for (int body = BODY_LEFT_UPPER_ARM; body <= BODY_RIGHT_HAND; body++) {
+        const bool upper = body == BODY_LEFT_UPPER_ARM || body == BODY_RIGHT_UPPER_ARM;
+        memcpy(map->bodies[body].offset, upper ? UPPER : FORE, sizeof UPPER);
+    }
+}
+
+/* The toes are no joints: the feet end there. */
+static void end_at_toes(bvh *b, const skeleton_map *map)
+{
+    for (int side = 0; side < 2; side++) {
+        const int toe = bvh_find(b, map->toe[side]);
+        ENSURE(toe > 0);
+        bvh_joint *foot = &b->joints[b->joints[toe].parent];
+        foot->has_end = true;
+        memcpy(foot->end, b->joints[toe].offset, sizeof foot->end);
+        memmove(&b->joints[toe], &b->joints[toe + 1], (size_t)(--b->njoints - toe) * sizeof *b->joints);
+        for (int j = toe; j < b->njoints; j++) b->joints[j].parent -= b->joints[j].parent > toe;
+    }
+}
+
+static void run_known_answer(const char *map_path, const char *prefix, bool old)
 {
     enum { FRAMES = 151 };
     hrc_error err;
@@ -167,12 +191,14 @@ static void run_known_answer(const char *map_path, const char *prefix)
     clip c;
     retarget_report report;
     load_map(&map, map_path);
+    if (old) hang_arms(&map);
     puppet_create(&b, &map, FRAMES, 50);
     for (int i = 0; i < FRAMES; i++) {
         double q[HRC_NQ];
         standing_pose(q, i / 50.0);
         puppet_pose(&b, &map, i, q);
     }
+    if (old) end_at_toes(&b, &map);
     for (int j = 0; j < b.njoints; j++) {
         char name[80];
         snprintf(name, sizeof name, "%s%s", prefix, b.joints[j].name);
@@ -195,33 +221,36 @@ static void run_known_answer(const char *map_path, const char *prefix)
     }
     printf("(%s: joints off %.3f rad at most, %.4f on average; root %.1f mm; key points %.1f mm) ", map.name,
            worst, mean, 1000 * root, 1000 * report.key_error);
-    ENSURE(worst < 0.12 && mean < 0.02 && root < 0.01 && report.key_error < 0.01);
+    /* by a quarter turn the shortest swing twists an arm a little whose bone is not along its axes */
+    ENSURE(worst < (old ? 0.2 : 0.06) && mean < (old ? 0.03 : 0.01) && root < 0.01 &&
+           report.key_error < 0.01);
     clip_free(&c);
     bvh_free(&b);
 }
 
 static void test_known_cmu(void)
 {
-    run_known_answer(CMU_MAP, "");
+    run_known_answer(CMU_MAP, "", false);
 }
 
 static void test_known_lafan1(void)
 {
-    run_known_answer(LAFAN1_MAP, "");
+    run_known_answer(LAFAN1_MAP, "", false);
 }
 
 /* Names as they come out of Mixamo, and of other exporters. */
 static void test_known_mixamo(void)
 {
-    run_known_answer("assets/skeletons/mixamo.ini", "mixamorig:");
-    run_known_answer("assets/skeletons/mixamo.ini", "mixamorig1_");
-    run_known_answer("assets/skeletons/mixamo.ini", "Character1_");
+    run_known_answer("assets/skeletons/mixamo.ini", "mixamorig:", false);
+    run_known_answer("assets/skeletons/mixamo.ini", "mixamorig1_", false);
+    run_known_answer("assets/skeletons/mixamo.ini", "Character1_", false);
 }
 
 static void test_known_others(void)
 {
-    run_known_answer("assets/skeletons/xsens.ini", "");
-    run_known_answer("assets/skeletons/biovision.ini", "");
+    run_known_answer("assets/skeletons/xsens.ini", "", false);
+    run_known_answer("assets/skeletons/biovision.ini", "", false);
+    run_known_answer("assets/skeletons/biovision.ini", "Model_", true);
 }
 
 /* ---- A walk by formula ---- */

@@ -147,4 +147,10 @@ static void test_beyondmimic(void)
     compare("--dialect beyondmimic --motion " MOTION, "obs:994,time_step:1");
 }
 
-TEST_TABLE({"runtime.plain", test_plain}, {"runtime.beyondmimic", test_beyondmimic})
+static void test_unitree(void)
+{
+    compare("--dialect unitree --motion " MOTION, "obs:994");
+}
+
+TEST_TABLE({"runtime.plain", test_plain}, {"runtime.beyondmimic", test_beyondmimic},
+           {"runtime.unitree", test_unitree})

@@ -47,12 +47,14 @@ int cli_fail(const hrc_error *err)
 
 int cli_usage(const args *a, const char *format, ...)
 {
+    char said[1024];
     va_list list;
     va_start(list, format);
-    fprintf(stderr, "heracles: ");
-    vfprintf(stderr, format, list);
-    fprintf(stderr, "; try 'heracles %s%s--help'\n", a && a->cmd ? a->cmd->name : "", a && a->cmd ? " " : "");
+    vsnprintf(said, sizeof said, format, list);
     va_end(list);
+    const bool asked = *said && said[strlen(said) - 1] == '?';
+    fprintf(stderr, "heracles: %s%s 'heracles %s%s--help'\n", said, asked ? " Try" : "; try",
+            a && a->cmd ? a->cmd->name : "", a && a->cmd ? " " : "");
     return EXIT_USAGE;
 }
 
@@ -177,6 +179,15 @@ static int no_option(const args *a, const char *word, const char *name, size_t l
     return cli_usage(a, "there is no option %.80s", word);
 }
 
+static int no_setting(const args *a, const char *name, size_t length, const char *why)
+{
+    char typed[64];
+    snprintf(typed, sizeof typed, "%.*s", (int)length, name);
+    const char *meant = strstr(why, "there is no setting") ? help_nearest_setting(typed) : NULL;
+    if (meant) return cli_usage(a, "there is no setting %s, did you mean %s?", typed, meant);
+    return cli_usage(a, "%s", why);
+}
+
 /* One --option; *i moves past a value in the next word. */
 static int parse_option(args *a, int argc, char **argv, int *i, bool *help)
 {
@@ -186,7 +197,7 @@ static int parse_option(args *a, int argc, char **argv, int *i, bool *help)
     hrc_error err;
     if (memchr(name, '.', length)) {
         if (config_override(&a->cfg, name, &err) == HRC_OK) return EXIT_DONE;
-        return cli_usage(a, "%s", err.text);
+        return no_setting(a, name, length, err.text);
     }
     int own = option_index(a->cmd, name, length), common = -1;
     for (int k = 0; COMMON_OPTIONS[k].name; k++)

@@ -200,7 +200,6 @@ static hrc_status load_source(const build *b, const source *s, clip *out, double
     if (reading.fps == 0) reading.fps = s->fps;
     clip_decisions why = {0};
     TRY(clip_load(out, s->path, &reading, &why, err));
-    motion_noted(b->a, s->path, &why);
     /* The simulator's limits are springs: every get-up leans some joint 0.02 to 0.3 rad into one. */
     if (why.simulated) fix_clamp_within(out, QUALITY_LIMIT_BAD_RAD);
     return HRC_OK;

@@ -47,7 +47,7 @@ static hrc_status add_acts(course_list *list, hrc_error *err)
 static hrc_status load_acts(show *s, hrc_error *err)
 {
     static const char *const PLAIN[] = {"motions/floor.safetensors", "motions/wave.safetensors"};
-    course_options o = {.limit_s = 60, .starts = 1, .noted = motion_noted, .ctx = s->a};
+    course_options o = {.limit_s = 60, .starts = 1};
     char found[2][4096];
     const char *paths[2] = {found[0], found[1]};
     TRY(motion_reading(s->a, &o.reading, err));

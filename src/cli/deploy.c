@@ -143,7 +143,6 @@ static hrc_status start(session *s, hrc_error *err)
                          .seed = a->seed};
     TRY(motion_reading(a, &setup.reading, err));
     TRY(brain_create(&s->b, &setup, err));
-    if (setup.motion) motion_note_files(a, &setup.motion, 1, &setup.reading);
     TRY(check_rehearsal(s, err));
     TRY(open_recording(s, &setup, err));
     cli_note(a, "waiting for a robot on %s, domain %d", s->options.at.net, s->options.at.domain);

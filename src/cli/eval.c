@@ -25,8 +25,7 @@ static int read_course_options(const args *a, course_options *o)
         !arg_number(a, "starts", 1, 1000, &starts))
         return EXIT_USAGE;
     if (starts != floor(starts)) return cli_usage(a, "--starts is %g, expected a whole number", starts);
-    *o = (course_options){
-        .limit_s = limit, .hold_s = hold, .starts = (int)starts, .noted = motion_noted, .ctx = a};
+    *o = (course_options){.limit_s = limit, .hold_s = hold, .starts = (int)starts};
     return motion_options(a, "in-fps", &o->reading);
 }
 

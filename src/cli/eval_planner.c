@@ -109,7 +109,6 @@ static int run_eval_planner(const args *a)
     clip_options reading;
     if (status == HRC_OK) status = motion_reading(a, &reading, &err);
     if (status == HRC_OK) status = motions_load(&data, corpus_path, a->operands, a->n, &reading, false, &err);
-    if (status == HRC_OK) motion_note_files(a, a->operands, a->n, &reading);
     if (status == HRC_OK) status = pool_create(&threads, a->threads, &err);
     if (status == HRC_OK)
         status =

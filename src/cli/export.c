@@ -63,7 +63,7 @@ static int export_planner(const args *a, const char *out)
 hrc_status export_course(course_list *list, const args *a, double limit_s, hrc_error *err)
 {
     char shipped[4096];
-    course_options o = {.limit_s = limit_s, .starts = 1, .noted = motion_noted, .ctx = a};
+    course_options o = {.limit_s = limit_s, .starts = 1};
     const char *motion = arg(a, "motion");
     if (motion) TRY(motion_reading(a, &o.reading, err));
     if (!motion) motion = shipped_path(shipped, sizeof shipped, PARITY_MOTION) ? shipped : PARITY_MOTION;

@@ -311,3 +311,20 @@ const char *help_nearest_option(const command *cmd, const char *name)
     for (const option *o = COMMON_OPTIONS; o->name; o++) consider(&best, &nearest, name, o->name);
     return best;
 }
+
+const char *help_nearest_setting(const char *name)
+{
+    static char best[2 * LONGEST];
+    int n, nearest = LONGEST;
+    const config_entry *e = config_entries(&n);
+    *best = 0;
+    for (int i = 0; i < n; i++) {
+        char full[2 * LONGEST];
+        const char *found = NULL;
+        if (e[i].kind == CFG_SECTION) continue;
+        snprintf(full, sizeof full, "%s.%s", e[i].section, e[i].key);
+        consider(&found, &nearest, name, full);
+        if (found) memcpy(best, full, sizeof best);
+    }
+    return *best ? best : NULL;
+}

@@ -19,8 +19,9 @@ int help_group(FILE *to, const char *word);
 /* heracles help TOPIC: config, preset, bash-completion, man. False: no such topic. */
 bool help_topic(const char *topic, int *code);
 
-/* The command or the option that is nearest to a mistyped one; NULL: none is near. */
+/* The command, option or setting that is nearest to a mistyped one; NULL: none is near. */
 const char *help_nearest_command(const char *word);
 const char *help_nearest_option(const command *cmd, const char *name);
+const char *help_nearest_setting(const char *name); /* "train.rate" */
 
 #endif

@@ -4,9 +4,18 @@
 #include <string.h>
 #include <strings.h>
 
+/* Says at which rate a file is read where that is not certain; once, when a suite cuts it into many. */
+static void note_rate(const void *ctx, const char *path, const clip_decisions *why)
+{
+    static _Thread_local char said[4096]; /* corpus build reads in many */
+    if (!strstr(why->fps, "--in-fps") || !strcmp(said, path)) return;
+    snprintf(said, sizeof said, "%s", path);
+    cli_note(ctx, "%s: frame rate %s", path, why->fps);
+}
+
 int motion_options(const args *a, const char *fps, clip_options *out)
 {
-    *out = (clip_options){.quat = arg(a, "quat")};
+    *out = (clip_options){.quat = arg(a, "quat"), .noted = note_rate, .ctx = a};
     if (!arg_number(a, fps, 0.1, 10000, &out->fps)) return EXIT_USAGE;
     if (out->quat && strcmp(out->quat, "wxyz") && strcmp(out->quat, "xyzw"))
         return cli_usage(a, "--quat is \"%.20s\", expected wxyz or xyzw", out->quat);
@@ -18,25 +27,6 @@ hrc_status motion_reading(const args *a, clip_options *out, hrc_error *err)
     return motion_options(a, "in-fps", out) == EXIT_DONE
                ? HRC_OK
                : fail(err, HRC_EINVAL, "the motions cannot be read so");
-}
-
-void motion_noted(const void *ctx, const char *path, const clip_decisions *why)
-{
-    if (strstr(why->fps, "--in-fps")) cli_note(ctx, "%s: frame rate %s", path, why->fps);
-}
-
-void motion_note_files(const args *a, const char *const *paths, int n, const clip_options *reading)
-{
-    if (a->quiet || reading->fps > 0) return;
-    for (int i = 0; i < n; i++) {
-        clip c;
-        clip_decisions why;
-        const char *ending = strrchr(paths[i], '.');
-        if (!ending || strcasecmp(ending, ".csv") || clip_load(&c, paths[i], reading, &why, NULL) < 0)
-            continue;
-        motion_noted(a, paths[i], &why);
-        clip_free(&c);
-    }
 }
 
 const char *motion_out(const args *a)

@@ -21,17 +21,12 @@
         "out", "FILE", NULL, "where to write (-o): .safetensors, .npz or .csv"                               \
     }
 
-/* EXIT_DONE, or EXIT_USAGE after saying why. `fps` is the name of the option for the rate. */
+/* EXIT_DONE, or EXIT_USAGE after saying why. `fps` is the name of the option for the rate. Whatever is read
+ * so says its rate where that is not certain. */
 int motion_options(const args *a, const char *fps, clip_options *out);
 
 /* The same for commands with OPTIONS_READING; refuses with a sentence. */
 hrc_status motion_reading(const args *a, clip_options *out, hrc_error *err);
-
-/* Says at which rate a file is read where that is not certain. ctx: the args. */
-void motion_noted(const void *ctx, const char *path, const clip_decisions *why);
-
-/* The same for files that are read further down: CSV is looked at twice, other formats state their rate. */
-void motion_note_files(const args *a, const char *const *paths, int n, const clip_options *reading);
 
 /* The file for the result, or NULL after saying that it is missing. */
 const char *motion_out(const args *a);

@@ -43,14 +43,12 @@ static int finish(const args *a, clip *c, const char *path)
 static int open_input(const args *a, clip *c, const char **out)
 {
     clip_options options;
-    clip_decisions why;
     hrc_error err;
     int code = motion_options(a, "in-fps", &options);
     if (code != EXIT_DONE) return code;
     *out = motion_out(a);
     if (!*out) return EXIT_USAGE;
-    if (clip_load(c, a->operands[0], &options, &why, &err) < 0) return cli_fail(&err);
-    motion_noted(a, a->operands[0], &why);
+    if (clip_load(c, a->operands[0], &options, NULL, &err) < 0) return cli_fail(&err);
     return EXIT_DONE;
 }
 

@@ -123,7 +123,6 @@ static int run_motion_fix(const args *a)
     if (code != EXIT_DONE) return code;
     const char *out = motion_out(a);
     if (!out) return EXIT_USAGE;
-    motion_note_files(a, a->operands, 1, &reading);
     if (clip_load(&r.in, a->operands[0], &reading, NULL, &err) < 0 ||
         repair_all(&r, &steps, a->cfg.motion_seam, out, &err) < 0 || write_all(a, &r, &err) < 0)
         code = cli_fail(&err);

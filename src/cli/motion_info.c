@@ -188,6 +188,7 @@ static int run_motion_info(const args *a)
     pool *threads;
     int code = motion_options(a, "in-fps", &all.options);
     if (code != EXIT_DONE) return code;
+    all.options.noted = NULL; /* the report has it */
     all.reports = calloc((size_t)a->n, sizeof *all.reports);
     if (!all.reports) abort();
     for (int i = 0; i < a->n; i++) all.reports[i].path = a->operands[i];

@@ -17,7 +17,6 @@ static hrc_status make_sheet(const args *a, const sheet_options *options, const 
     clip_options reading;
     TRY(motion_reading(a, &reading, err));
     TRY(clip_load(&c, a->operands[0], &reading, NULL, err));
-    motion_note_files(a, a->operands, 1, &reading);
     hrc_status status = source ? bvh_load(&b, source, NULL, err) : HRC_OK;
     if (status >= 0) {
         status = sheet_draw(&svg, &c, source ? &b : NULL, map, options, err);

@@ -34,8 +34,11 @@ static hrc_status open_motions(const args *a, show *s, hrc_error *err)
     const char *from = arg(a, "corpus");
     if (!from && shipped_path(corpus_path, sizeof corpus_path, CORPUS)) from = corpus_path;
     TRY(motion_reading(a, &s->reading, err));
-    motion_note_files(a, a->operands, a->n, &s->reading);
-    if (a->n) return catalog_open(&s->motions, from, a->operands, a->n, &s->reading, err);
+    if (a->n) {
+        TRY(catalog_open(&s->motions, from, a->operands, a->n, &s->reading, err));
+        s->motions.reading.noted = NULL; /* what was said once is not said again with every choice */
+        return HRC_OK;
+    }
     return catalog_open(&s->motions, from, files, n, NULL, err);
 }
 

@@ -176,7 +176,6 @@ static hrc_status set_up(session *s, const practice_options *o, hrc_error *err)
     clip_options reading;
     TRY(motion_reading(a, &reading, err));
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, true, err));
-    motion_note_files(a, a->operands, a->n, &reading);
     TRY(make_room(s, o, err));
     identify(s, o);
     if (!arg(a, "resume") || access(s->part, F_OK) != 0) return HRC_OK;

@@ -88,7 +88,7 @@ static void status_line(void *ctx, double t_s, const char *motion, const hrc_rep
 
 static hrc_status load_motions(const args *a, show *s, hrc_error *err)
 {
-    course_options o = {.limit_s = 3600, .starts = 1, .noted = motion_noted, .ctx = a};
+    course_options o = {.limit_s = 3600, .starts = 1};
     TRY(motion_reading(a, &o.reading, err));
     TRY(courses_of_motions(&s->list, a->operands, a->n, &o, err));
     course *first = &s->list.courses[0];

@@ -87,8 +87,8 @@ static hrc_status set_up(session *s, hrc_error *err)
     TRY(pool_create(&s->threads, a->threads, err));
     clip_options reading;
     TRY(motion_reading(a, &reading, err));
+    if (!leads()) reading.noted = NULL;
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, true, err));
-    if (leads()) motion_note_files(a, a->operands, a->n, &reading);
     TRY(make_tuples(s, err));
     TRY(planner_trainer_create(&s->trainer, &a->cfg, s->train, s->heldout, a->seed, s->threads, err));
     if (resumed)

@@ -90,8 +90,8 @@ static hrc_status set_up(session *s, const tracker_method *method, int ntrials, 
     TRY(pool_create(&s->threads, a->threads, err));
     clip_options reading;
     TRY(motion_reading(a, &reading, err));
+    if (!leads()) reading.noted = NULL;
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, false, err));
-    if (leads()) motion_note_files(a, a->operands, a->n, &reading);
     TRY(choose_clips(s, err));
     TRY(references_build(&s->refs, s->clips, s->n, !strcmp(a->cfg.env_mirror, "on"), s->threads, err));
     const tracker_plan plan = {method,  &a->cfg,    &s->refs, s->categories,

@@ -49,14 +49,12 @@ static hrc_status load_source(source *s, page_item *item, const args *a, const c
                               const clip_options *reading, hrc_error *err)
 {
     const char *ref = arg(a, "ref");
-    clip_decisions why;
     const bool recording = mcap_is_file(path);
     if (recording || rollout_is_file(path)) {
         TRY(recording ? load_recording(&s->run, path, err) : rollout_load(&s->run, path, err));
         *item = page_item_of(&s->run);
     } else {
-        TRY(clip_load(&s->motion, path, reading, &why, err));
-        motion_noted(a, path, &why);
+        TRY(clip_load(&s->motion, path, reading, NULL, err));
         *item = (page_item){
             .name = s->motion.name, .fps = s->motion.fps, .n = s->motion.n, .qpos = s->motion.qpos};
     }

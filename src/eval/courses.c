@@ -127,10 +127,8 @@ hrc_status courses_of_motions(course_list *out, const char *const *paths, int n,
     hrc_status status = HRC_OK;
     for (int i = 0; i < n && status == HRC_OK; i++) {
         clip original, c = {0};
-        clip_decisions why;
-        status = clip_load(&original, paths[i], &options->reading, &why, err);
+        status = clip_load(&original, paths[i], &options->reading, NULL, err);
         if (status < 0) break;
-        if (options->noted) options->noted(options->ctx, paths[i], &why);
         status = clip_resample(&c, &original, HRC_RATE_HZ, err);
         clip_free(&original);
         if (status == HRC_OK)

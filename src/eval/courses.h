@@ -15,9 +15,6 @@ typedef struct {
     double hold_s;        /* > 0: every reference is held for as long, piecewise constant */
     int starts;           /* evenly spread over each motion, the first at frame 0; 1: frame 0 alone */
     clip_options reading; /* of motion files */
-    void (*noted)(const void *ctx, const char *path,
-                  const clip_decisions *why); /* how each was read, or NULL */
-    const void *ctx;
 } course_options;
 
 /* NAME or FILE.csv. Clips that are named, not files, come from the corpus at corpus_path; NULL: the shipped

@@ -162,10 +162,12 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Percentile bootstrap of the mean of x (n). */
+/* Percentile bootstrap of the mean of x (n); one number tells nothing about its spread. */
 static void interval(double *low, double *high, const double *x, int n, double *means)
 {
     rng r = rng_make(1, (uint64_t)n);
+    *low = *high = NAN;
+    if (n < 2) return;
     for (int i = 0; i < RESAMPLES; i++) {
         double sum = 0;
         for (int k = 0; k < n; k++) sum += x[rng_below(&r, (uint32_t)n)];

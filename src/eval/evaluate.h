@@ -55,7 +55,7 @@ void evaluation_fold(evaluation *e, int n, double *spread);
 
 typedef struct {
     int n;
-    figures mean, low, high; /* 95 % interval of the mean, by resampling the courses */
+    figures mean, low, high; /* 95 % interval of the mean, by resampling the courses; NAN: of one */
 } summary;
 
 /* Of one method over the courses of a category; NULL: of all. The seed is fixed: the same data, the same

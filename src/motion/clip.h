@@ -33,6 +33,9 @@ typedef struct {
     double fps;         /* 0: from the file, or 30 for a CSV without one */
     const char *quat;   /* NULL: by evidence; "wxyz" or "xyzw" to force */
     const char *member; /* which motion of a file that may hold several; NULL: the only one */
+    /* Told what clip_load decided about a file; may be NULL. */
+    void (*noted)(const void *ctx, const char *path, const clip_decisions *why);
+    const void *ctx;
 } clip_options;
 
 hrc_status clip_create(clip *c, int n, double fps, const char *name, hrc_error *err); /* frames zeroed */

@@ -128,8 +128,11 @@ hrc_status suite_load(suite *s, const char *name, hrc_error *err)
     } else {
         snprintf(relative, sizeof relative, SUITE_FOLDER "/%s.csv", name);
         if (!shipped_path(path, sizeof path, relative))
-            return fail(err, HRC_EFILE, "there is no suite \"%.80s\": no %.200s here or beside the program",
-                        name, relative);
+            return fail(
+                err, HRC_EFILE,
+                "there is no suite \"%.80s\": no %.200s here or beside the program ('heracles eval --help' lists those "
+                "there are)",
+                name, relative);
     }
     TRY(file_map(path, &text, err));
     hrc_status status = suite_parse(s, path, text, err);

@@ -8,6 +8,7 @@
 typedef struct {
     text nodes, initializers, inputs, outputs, metadata; /* encoded fields of GraphProto and ModelProto */
     int made;                                            /* names given by onnx_node */
+    bool has_gelu;                                       /* the constants of onnx_gelu are in it */
 } onnx_graph;
 
 /* A value inside the graph. */

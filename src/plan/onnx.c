@@ -12,8 +12,7 @@ typedef struct {
     onnx_graph g;
     const plan_model *m;
     int C, H, T, D, L;
-    onnx_layers layers;
-    onnx_value eps, attention_scale;                  /* constants */
+    onnx_value one, eps, attention_scale;             /* constants */
     onnx_value to_rows, to_tokens, to_heads, to_head; /* shapes */
 } builder;
 
@@ -60,7 +59,7 @@ static onnx_value normalise(builder *b, onnx_value x)
 static onnx_value adaln(builder *b, onnx_value x, onnx_value shift, onnx_value scale)
 {
     onnx_graph *g = &b->g;
-    onnx_value y = onnx_op2(g, "Mul", normalise(b, x), onnx_op2(g, "Add", scale, b->layers.one));
+    onnx_value y = onnx_op2(g, "Mul", normalise(b, x), onnx_op2(g, "Add", scale, b->one));
     return onnx_op2(g, "Add", y, shift);
 }
 
@@ -109,7 +108,7 @@ static onnx_value block(builder *b, onnx_value x, int l, const onnx_value *mod)
     y = reshape(b, onnx_gemm(&b->g, y, weight(b, FIELD_PROJ_W, l), weight(b, FIELD_PROJ_B, l)), b->to_tokens);
     x = onnx_op2(g, "Add", x, onnx_op2(g, "Mul", y, mod[MOD_GATE1]));
     y = reshape(b, adaln(b, x, mod[MOD_SHIFT2], mod[MOD_SCALE2]), b->to_rows);
-    y = onnx_gelu(&b->layers, onnx_gemm(&b->g, y, weight(b, FIELD_UP_W, l), weight(b, FIELD_UP_B, l)));
+    y = onnx_gelu(&b->g, onnx_gemm(&b->g, y, weight(b, FIELD_UP_W, l), weight(b, FIELD_UP_B, l)));
     y = reshape(b, onnx_gemm(&b->g, y, weight(b, FIELD_DOWN_W, l), weight(b, FIELD_DOWN_B, l)), b->to_tokens);
     return onnx_op2(g, "Add", x, onnx_op2(g, "Mul", y, mod[MOD_GATE2]));
 }
@@ -117,7 +116,7 @@ static onnx_value block(builder *b, onnx_value x, int l, const onnx_value *mod)
 static void constants(builder *b)
 {
     onnx_graph *g = &b->g;
-    b->layers = onnx_layers_begin(g);
+    b->one = onnx_scalar(g, "one", 1);
     b->eps = onnx_scalar(g, "eps", NN_EPS);
     b->attention_scale = onnx_scalar(g, "attention_scale", 1 / sqrtf((float)b->C / (float)b->H));
     b->to_rows = onnx_ints(g, "to_rows", (int64_t[]){-1, b->C}, 2);
@@ -142,7 +141,7 @@ static onnx_value velocity(builder *b, onnx_value x, onnx_value t, onnx_value F)
 {
     onnx_graph *g = &b->g;
     onnx_value each = reshape(b, t, onnx_ints(g, "each_sample", (int64_t[]){-1, 1, 1}, 3));
-    onnx_value rest = onnx_op2(g, "Sub", b->layers.one, each);
+    onnx_value rest = onnx_op2(g, "Sub", b->one, each);
     onnx_value spread = onnx_op2(g, "Add", onnx_op2(g, "Mul", rest, rest), onnx_op2(g, "Mul", each, each));
     onnx_value skip = onnx_op2(g, "Div", onnx_op2(g, "Sub", each, rest), spread);
     return onnx_op2(g, "Add", onnx_op2(g, "Mul", skip, x),
@@ -157,8 +156,8 @@ static void build(builder *b, onnx_value *mod)
     onnx_value noised = onnx_input(g, "x", tokens, 3), t = onnx_input(g, "t", &batch, 1),
                c = onnx_input(g, "cond", cond, 2);
     onnx_value sum =
-        onnx_op2(g, "Add", onnx_mlp(&b->layers, &b->m->net.time, b->m->params, time_waves(b, t), "time"),
-                 onnx_mlp(&b->layers, &b->m->net.cond, b->m->params, c, "cond"));
+        onnx_op2(g, "Add", onnx_mlp(&b->g, &b->m->net.time, b->m->params, time_waves(b, t), "time"),
+                 onnx_mlp(&b->g, &b->m->net.cond, b->m->params, c, "cond"));
     modulation(b, sum, mod);
     onnx_value x = reshape(b, noised, onnx_ints(g, "rows_in", (int64_t[]){-1, b->D}, 2));
     x = reshape(b, onnx_gemm(&b->g, x, weight(b, FIELD_EMBED_W, -1), weight(b, FIELD_EMBED_B, -1)),
@@ -166,9 +165,8 @@ static void build(builder *b, onnx_value *mod)
     x = onnx_op2(g, "Add", x, weight(b, FIELD_POSITION, -1));
     if (b->m->net.shape.context) {
         onnx_value one_row = onnx_ints(g, "one_row", (int64_t[]){-1, 1, b->C}, 3);
-        x = onnx_op2(
-            g, "Add", x,
-            reshape(b, onnx_mlp(&b->layers, &b->m->net.context, b->m->params, c, "context"), one_row));
+        x = onnx_op2(g, "Add", x,
+                     reshape(b, onnx_mlp(&b->g, &b->m->net.context, b->m->params, c, "context"), one_row));
     }
     for (int l = 0; l < b->L; l++) x = block(b, x, l, mod + 6 * l);
     x = onnx_op2(g, "Mul", normalise(b, x), weight(b, FIELD_NORM_GAIN, -1));

@@ -69,17 +69,22 @@ onnx_made onnx_tracker_network(onnx_tracker *b, onnx_value proprio, onnx_value w
 {
     onnx_graph *g = &b->g;
     const policy *net = &b->m->net;
-    const int64_t a[2] = {1, HRC_JOINTS};
-    float scale[HRC_JOINTS];
-    for (int i = 0; i < HRC_JOINTS; i++) scale[i] = (float)G1_JOINT[i].action_scale;
-    onnx_value z = onnx_mlp(&b->layers, &net->encoder, b->m->params,
+    onnx_value z = onnx_mlp(&b->g, &net->encoder, b->m->params,
                             normalise(b, window, &b->m->window, OBS_FRAMES, "normal.window"), "encoder");
     onnx_value token = quantised(b, z);
     onnx_value both[2] = {token, normalise(b, proprio, &b->m->proprio, OBS_HISTORY, "normal.proprio")};
-    onnx_value action =
-        onnx_mlp(&b->layers, &net->action, b->m->params, onnx_concat(g, both, 2, 1), "action");
-    onnx_value moved = onnx_op2(g, "Mul", action, onnx_floats(g, "action_scale", scale, a, 2));
-    return (onnx_made){action, onnx_op2(g, "Add", basis(b, window), moved), token};
+    onnx_value action = onnx_mlp(&b->g, &net->action, b->m->params, onnx_concat(g, both, 2, 1), "action");
+    return (onnx_made){action, token};
+}
+
+onnx_value onnx_tracker_targets(onnx_tracker *b, onnx_value action, onnx_value window)
+{
+    onnx_graph *g = &b->g;
+    const int64_t dims[2] = {1, HRC_JOINTS};
+    float scale[HRC_JOINTS];
+    for (int i = 0; i < HRC_JOINTS; i++) scale[i] = (float)G1_JOINT[i].action_scale;
+    onnx_value moved = onnx_op2(g, "Mul", action, onnx_floats(g, "action_scale", scale, dims, 2));
+    return onnx_op2(g, "Add", basis(b, window), moved);
 }
 
 static void build(onnx_tracker *b)
@@ -90,7 +95,7 @@ static void build(onnx_tracker *b)
     onnx_value proprio = onnx_input(g, "proprio", p, 2), window = onnx_input(g, "window", w, 2);
     const onnx_made made = onnx_tracker_network(b, proprio, window);
     onnx_output(g, "actions", made.action, a, 2);
-    onnx_output(g, "joint_targets", made.targets, a, 2);
+    onnx_output(g, "joint_targets", onnx_tracker_targets(b, made.action, window), a, 2);
     onnx_output(g, "token", made.token, d, 2);
 }
 
@@ -140,7 +145,6 @@ hrc_status onnx_tracker_begin(onnx_tracker *b, const track_model *m, hrc_error *
         return fail(err, HRC_EINVAL, "%s: has the quantizer %s, expected ifsq or none for an export", m->path,
                     quant_name(kind));
     *b = (onnx_tracker){.m = m};
-    b->layers = onnx_layers_begin(&b->g);
     return HRC_OK;
 }
 

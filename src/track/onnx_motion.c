@@ -334,14 +334,15 @@ static onnx_value make_proprio(builder *b, onnx_value *now)
 }
 
 /* Targets as actions that are counted from q0. */
-static onnx_value from_default(builder *b, const onnx_made *made)
+static onnx_value from_default(builder *b, onnx_value action, onnx_value window)
 {
     onnx_graph *g = &b->b.g;
     float q0[HRC_JOINTS], scale[HRC_JOINTS];
-    if (b->b.m->basis == BASIS_DEFAULT) return made->action;
+    if (b->b.m->basis == BASIS_DEFAULT) return action;
     for (int i = 0; i < HRC_JOINTS; i++)
         q0[i] = (float)G1_JOINT[i].q0, scale[i] = (float)G1_JOINT[i].action_scale;
-    return onnx_op2(g, "Div", onnx_op2(g, "Sub", made->targets, table(b, "from.q0", q0, 1, HRC_JOINTS)),
+    onnx_value targets = onnx_tracker_targets(&b->b, action, window);
+    return onnx_op2(g, "Div", onnx_op2(g, "Sub", targets, table(b, "from.q0", q0, 1, HRC_JOINTS)),
                     table(b, "from.scale", scale, 1, HRC_JOINTS));
 }
 
@@ -381,7 +382,7 @@ static void build(builder *b, onnx_dialect dialect)
     b->row = find_row(b);
     onnx_value proprio = make_proprio(b, &now), window = make_window(b, now);
     const onnx_made made = onnx_tracker_network(&b->b, proprio, window);
-    onnx_output(g, "actions", from_default(b, &made), a, 2);
+    onnx_output(g, "actions", from_default(b, made.action, window), a, 2);
     if (dialect == ONNX_BEYONDMIMIC) add_motion_outputs(b);
     onnx_output(g, "token", made.token, d, 2);
 }

@@ -7,12 +7,11 @@
 
 typedef struct {
     onnx_graph g;
-    onnx_layers layers;
     const track_model *m;
 } onnx_tracker;
 
 typedef struct {
-    onnx_value action, targets, token; /* (1,29) raw, (1,29) rad, (1,d) */
+    onnx_value action, token; /* (1,29) raw, (1,d) */
 } onnx_made;
 
 hrc_status onnx_tracker_begin(onnx_tracker *b, const track_model *m,
@@ -20,6 +19,7 @@ hrc_status onnx_tracker_begin(onnx_tracker *b, const track_model *m,
 
 /* From raw proprio (1,930) and window (1,410). */
 onnx_made onnx_tracker_network(onnx_tracker *b, onnx_value proprio, onnx_value window);
+onnx_value onnx_tracker_targets(onnx_tracker *b, onnx_value action, onnx_value window); /* (1,29) rad */
 
 /* joint_names, gains, pose and scale, with all digits; and what the model says of itself. */
 void onnx_tracker_joints(onnx_tracker *b);

@@ -264,7 +264,21 @@ void bvh_free(bvh *b)
     *b = (bvh){0};
 }
 
-/* "mixamorig:LeftArm", "mixamorig1_LeftArm", "Character1_LeftArm", "Left_Arm", "leftarm" are all LeftArm. */
+/* "Character1_", "Model_": what all names begin with, up to its last '_'. */
+static size_t shared_prefix(const bvh *b)
+{
+    const char *first = b->joints[0].name;
+    size_t n = b->njoints > 1 ? strlen(first) : 0;
+    for (int i = 1; i < b->njoints; i++) {
+        size_t k = 0;
+        while (k < n && b->joints[i].name[k] == first[k]) k++;
+        n = k;
+    }
+    while (n && first[n - 1] != '_') n--;
+    return n;
+}
+
+/* "mixamorig:LeftArm", "mixamorigLeftArm", "mixamorig1_LeftArm", "Left_Arm", "leftarm" are all LeftArm. */
 static bool same_joint(const char *name, const char *joint)
 {
     const char *colon = strrchr(name, ':');
@@ -272,8 +286,6 @@ static bool same_joint(const char *name, const char *joint)
     if (strncmp(name, "mixamorig", 9) == 0) {
         name += 9;
         name += strspn(name, "0123456789_");
-    } else if (strncmp(name, "Character", 9) == 0 && strchr(name, '_')) {
-        name = strchr(name, '_') + 1;
     }
     for (;; name++, joint++) {
         name += strspn(name, "_ -");
@@ -286,8 +298,9 @@ int bvh_find(const bvh *b, const char *joint)
 {
     for (int i = 0; i < b->njoints; i++)
         if (strcmp(b->joints[i].name, joint) == 0) return i;
+    const size_t prefix = b->njoints ? shared_prefix(b) : 0;
     for (int i = 0; i < b->njoints; i++)
-        if (same_joint(b->joints[i].name, joint)) return i;
+        if (same_joint(b->joints[i].name + prefix, joint)) return i;
     return -1;
 }
 

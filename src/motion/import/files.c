@@ -112,11 +112,17 @@ static hrc_status load_folder(clip *c, const char *path, const clip_options *opt
     while (n > 1 && path[n - 1] == '/') n--;
     if (n >= sizeof folder) return fail(err, HRC_EINVAL, "%.80s...: path is too long", path);
     snprintf(folder, sizeof folder, "%.*s", (int)n, path);
+    char table[4200];
+    snprintf(table, sizeof table, "%s/joint_pos.csv", folder);
+    if (access(table, F_OK) != 0)
+        return fail(err, HRC_EFILE,
+                    "%s: is a folder, and not one of SONIC's: it has no joint_pos.csv; give the files in it",
+                    path);
     return sonic_load(c, folder, options ? options : &none, why, err);
 }
 
-hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,
-                     hrc_error *err)
+static hrc_status load_any(clip *c, const char *path, const clip_options *options, clip_decisions *why,
+                           hrc_error *err)
 {
     file_view bytes;
     const char *hash = strrchr(path, '#');
@@ -127,6 +133,16 @@ hrc_status clip_load(clip *c, const char *path, const clip_options *options, cli
     hrc_status status = clip_parse(c, path, bytes, options, why, err);
     file_unmap(&bytes);
     return status;
+}
+
+hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,
+                     hrc_error *err)
+{
+    clip_decisions unwanted;
+    if (!why) why = &unwanted;
+    TRY(load_any(c, path, options, why, err));
+    if (options && options->noted) options->noted(options->ctx, path, why);
+    return HRC_OK;
 }
 
 hrc_status clip_save(const clip *c, const char *path, hrc_error *err)

@@ -18,8 +18,8 @@ static const double HEEL[3] = {-0.06, 0, -0.095};
 
 typedef struct {
     const bvh *b;
-    double metres; /* of a metre as the file was read */
-    int turn[BODIES], place[BODIES], toe[2];
+    double metres;                           /* of a metre as the file was read */
+    int turn[BODIES], place[BODIES], toe[2]; /* toe -1: the foot's End Site */
     double offset[BODIES][4];     /* body axes -> joint axes, with the rest bone brought onto the robot's */
     double (*pos)[3], (*quat)[4]; /* (njoints) scratch: one frame of the file */
 } source;
@@ -47,7 +47,10 @@ static void find_offset(source *s, const skeleton_map *map, int b)
     if (!m->rest[0]) return;
     int end = bvh_find(s->b, m->rest), start = s->b->joints[end].parent;
     double robot[3], bone[3], swing[4];
-    memcpy(robot, vec_norm(r->bone) > 0 ? r->bone : r->rest, sizeof robot);
+    const double *own = vec_norm(r->bone) > 0            ? r->bone
+                        : strcmp(m->rest, m->place) == 0 ? robot_bodies()[r->parent].bone /* that ends here */
+                                                         : r->rest;
+    memcpy(robot, own, sizeof robot);
     for (int k = 0; k < 3; k++) bone[k] = s->pos[end][k] - s->pos[start < 0 ? end : start][k];
     if (vec_norm(bone) < 1e-9) return;
     quat_rotate_inv(bone, s->quat[s->turn[b]], bone); /* in the axes of the joint */
@@ -93,6 +96,19 @@ static void place(double out[3], const source *s, int joint)
     quat_rotate(out, FACING, p);
 }
 
+static void place_toe(double out[3], const source *s, int side)
+{
+    const int foot = s->place[side ? BODY_RIGHT_FOOT : BODY_LEFT_FOOT];
+    double p[3];
+    if (s->toe[side] >= 0) {
+        place(out, s, s->toe[side]);
+        return;
+    }
+    quat_rotate(p, s->quat[foot], s->b->joints[foot].end);
+    for (int k = 0; k < 3; k++) p[k] = (p[k] + s->pos[foot][k]) * s->metres;
+    quat_rotate(out, FACING, p);
+}
+
 /* One frame of the file into the places of frame i of the result, at the file's rate. */
 static void read_frame(human *h, source *s, int frame, int i)
 {
@@ -107,7 +123,7 @@ static void read_frame(human *h, source *s, int frame, int i)
         double heel[3];
         for (int k = 0; k < 3; k++) heel[k] = h->leg * HEEL[k];
         quat_rotate(heel, h->quat[i][side ? BODY_RIGHT_FOOT : BODY_LEFT_FOOT], heel);
-        place(h->toe[i][side], s, s->toe[side]);
+        place_toe(h->toe[i][side], s, side);
         const double *ankle = h->joint[i][side ? BODY_RIGHT_FOOT : BODY_LEFT_FOOT];
         for (int k = 0; k < 3; k++) h->heel[i][side][k] = ankle[k] + heel[k];
     }
@@ -182,7 +198,7 @@ hrc_status human_create(human *h, const bvh *b, const skeleton_map *map, double 
         s.turn[k] = bvh_find(b, map->bodies[k].turn);
         s.place[k] = bvh_find(b, map->bodies[k].place);
     }
-    for (int side = 0; side < 2; side++) s.toe[side] = bvh_find(b, map->toe[side]);
+    for (int side = 0; side < 2; side++) skeleton_map_toe(map, b, side, &s.toe[side]);
     double last = (b->n - 1) * (fps / b->fps) + 1e-6;
     if (last >= CLIP_MAX_FRAMES)
         return fail(err, HRC_EFORMAT, "%s: %d frames at %g fps are too long", path, b->n, b->fps);

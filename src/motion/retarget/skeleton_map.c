@@ -184,6 +184,13 @@ hrc_status skeleton_map_load(skeleton_map *map, const char *path, hrc_error *err
 
 /* ---- Map and BVH ---- */
 
+bool skeleton_map_toe(const skeleton_map *map, const bvh *b, int side, int *joint)
+{
+    const int foot = bvh_find(b, map->bodies[side ? BODY_RIGHT_FOOT : BODY_LEFT_FOOT].place);
+    *joint = bvh_find(b, map->toe[side]);
+    return *joint >= 0 || (foot >= 0 && b->joints[foot].has_end && vec_norm(b->joints[foot].end) > 0);
+}
+
 /* Joints of the map that the file lacks: how many, and the names as far as they go into `text`. */
 static int missing_joints(char *text, size_t size, const skeleton_map *map, const bvh *b)
 {
@@ -195,6 +202,8 @@ static int missing_joints(char *text, size_t size, const skeleton_map *map, cons
                            : i % 3 == 0    ? m->place
                            : i % 3 == 1    ? m->turn
                                            : m->rest;
+        int toe;
+        if (i >= 3 * BODIES && skeleton_map_toe(map, b, i - 3 * BODIES, &toe)) continue;
         if (!name[0] || bvh_find(b, name) >= 0) continue;
         /* A joint serves several links: name it once. `text` holds " name," for each so far. */
         char marked[MAP_NAME + 4];

@@ -52,7 +52,7 @@ typedef struct {
     double unit; /* metres per unit of the file */
     bvh_up up;
     map_body bodies[BODIES];
-    char toe[2][MAP_NAME]; /* left, right */
+    char toe[2][MAP_NAME]; /* left, right; where a file has none, the End Site of the foot is taken */
 } skeleton_map;
 
 hrc_status skeleton_map_parse(skeleton_map *map, const char *name, file_view text, hrc_error *err);
@@ -60,6 +60,10 @@ hrc_status skeleton_map_load(skeleton_map *map, const char *path, hrc_error *err
 
 /* The known map whose joints the file has; when none fits, the sentence says what each one misses. */
 hrc_status skeleton_map_find(skeleton_map *map, const bvh *b, const char *path, hrc_error *err);
+
+/* The toe of side 0, 1: its joint, or -1 where it is the End Site of the foot. False: the file has neither.
+ */
+bool skeleton_map_toe(const skeleton_map *map, const bvh *b, int side, int *joint);
 
 /* Every joint of the map is in the file, or a sentence that names the first missing one. */
 hrc_status skeleton_map_check(const skeleton_map *map, const bvh *b, const char *path, hrc_error *err);
