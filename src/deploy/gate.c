@@ -54,9 +54,9 @@ gate_limits gate_from_config(const config *cfg)
         .hot_one = cfg->deploy_hot_winding,
         .battery = cfg->deploy_battery,
         .state_s = cfg->deploy_state_s,
-        .policy_s = cfg->deploy_policy_s,
-        .remote_s = cfg->deploy_remote_s,
-        .slew = {cfg->deploy_target_speed, cfg->deploy_target_accel, cfg->deploy_target_jerk},
+        .policy_s = 0.058,
+        .remote_s = 3,
+        .slew = {cfg->deploy_target_speed, 3e4, 2e7},
         .overreach = cfg->deploy_overreach,
     };
 }
