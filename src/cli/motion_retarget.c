@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/motion.h"
 #include "motion/retarget/retarget.h"
+#include "motion/stats.h"
 
 typedef struct {
     const char *path;
@@ -100,19 +101,12 @@ static json_t *report_json(const job *j)
     return object;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_key_error(const batch *b, double *scratch)
 {
     int n = 0;
     for (int i = 0; i < b->n; i++)
         if (b->jobs[i].status >= 0) scratch[n++] = b->jobs[i].report.key_error;
-    qsort(scratch, (size_t)n, sizeof *scratch, by_number);
-    return n ? scratch[n / 2] : NAN;
+    return median(scratch, n);
 }
 
 static int show(const batch *b)

@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "eval/keep.h"
+#include "motion/stats.h"
 
 #define RESAMPLES 2000
 
@@ -156,12 +157,6 @@ void evaluation_fold(evaluation *e, int n, double *spread)
 
 /* ---- Means ---- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Percentile bootstrap of the mean of x (n). */
 static void interval(double *low, double *high, const double *x, int n, double *means)
 {
@@ -171,7 +166,7 @@ static void interval(double *low, double *high, const double *x, int n, double *
         for (int k = 0; k < n; k++) sum += x[rng_below(&r, (uint32_t)n)];
         means[i] = sum / n;
     }
-    qsort(means, RESAMPLES, sizeof *means, compare_doubles);
+    numbers_sort(means, RESAMPLES);
     *low = means[(int)(0.025 * RESAMPLES)];
     *high = means[(int)(0.975 * RESAMPLES) - 1];
 }
