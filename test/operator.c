@@ -146,7 +146,7 @@ static void *send_commands(void *arg)
     return NULL;
 }
 
-/* Somebody else's commands: before arming they are refused, later they trip. */
+/* Commands of another program: before arming they are refused, later they trip. */
 static void test_other_writer(void)
 {
     hrc_error err;
@@ -161,7 +161,7 @@ static void test_other_writer(void)
     desk_waits_for("heracles: ", 1);
     robot.stop = true;
     pthread_join(robot.thread, NULL);
-    if (status != 1 << 8 || !strstr(desk_output(), "somebody else sends commands"))
+    if (status != 1 << 8 || !strstr(desk_output(), "another program sends commands"))
         test_fail(__FILE__, __LINE__, "status %x: %s", (unsigned)status, desk_output());
     wire_close(other);
     desk_close();

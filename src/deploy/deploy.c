@@ -56,7 +56,7 @@ struct deploy {
 static void on_state(void *ctx, const robot_state *s)
 {
     deploy *d = ctx;
-    if (d->o.lockstep && s->tick == d->period) { /* said again: it has not heard our answer */
+    if (d->o.lockstep && s->tick == d->period) { /* a repeated state: our answer was lost */
         sem_post(&d->state_due);
         return;
     }
@@ -361,7 +361,7 @@ static hrc_status check_robot(deploy *d, hrc_error *err)
                     d->now.state_hz, ROBOT_HZ);
     if (atomic_load(&d->others))
         return fail(err, HRC_EINVAL,
-                    "somebody else sends commands to this robot: %u came while none was expected",
+                    "another program sends commands to this robot: %u came while none was expected",
                     atomic_load(&d->others));
     return HRC_OK;
 }

@@ -46,7 +46,7 @@ typedef enum { ANSWER_DAMP, ANSWER_LOWER } trip_answer;
     X(MACHINE, "mode_machine changed", DAMP)                                                                 \
     X(CLOCK, "our own clock or schedule is broken", DAMP)                                                    \
     X(CRC, "too many states with a wrong check sum", DAMP)                                                   \
-    X(OTHER_WRITER, "somebody else sends commands", DAMP)                                                    \
+    X(OTHER_WRITER, "another program sends commands", DAMP)                                                    \
     X(REMOTE_LOST, "the remote is gone", LOWER)                                                              \
     X(POLICY_STALE, "the policy gives no targets", DAMP)                                                     \
     X(POLICY_NONFINITE, "the policy's target is not finite", DAMP)                                           \

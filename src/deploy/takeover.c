@@ -17,7 +17,7 @@ static hrc_status owner(wire *w, char name[64], hrc_error *err)
     char reply[WIRE_REPLY];
     TRY(wire_call(w, SWITCHER_CHECK, "{}", ANSWER_MS, &code, reply, err));
     if (code != 0)
-        return fail(err, HRC_EFILE, "motion switcher: asked who owns the robot, it answered with error %d",
+        return fail(err, HRC_EFILE, "motion switcher: asked for the service that owns the robot, it answered with error %d",
                     code);
     json_t *said = json_loads(reply, 0, NULL);
     const char *text = json_string_value(json_object_get(said, "name"));

@@ -11,7 +11,7 @@ _Static_assert(sizeof(hg_command) == 1004 && offsetof(hg_command, crc) == 1000, 
 
 #define WORDS(message) (offsetof(message, crc) / 4)
 
-/* Roll, pitch, yaw of a quaternion: only for those who look at the topic with other tools. */
+/* Roll, pitch, yaw of a quaternion: for other tools that read the topic. */
 static void euler(float rpy[3], const float q[4])
 {
     float s = 2 * (q[0] * q[2] - q[3] * q[1]);
