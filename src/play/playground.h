@@ -5,7 +5,6 @@
 #ifndef HRC_PLAY_PLAYGROUND_H
 #define HRC_PLAY_PLAYGROUND_H
 
-#include "play/recorder.h"
 #include "play/run.h"
 
 #define PLAY_ROBOTS RECORDER_ROBOTS
