@@ -1,6 +1,5 @@
 /* Monotonic time, for measuring; nothing that is computed may depend on it. */
-#ifndef HRC_BASE_CLOCK_H
-#define HRC_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -19,5 +18,3 @@ static inline double clock_s(void)
 {
     return 1e-9 * (double)clock_now_ns();
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A file as bytes of the program, for assembler sources: embed_NAME .. embed_NAME_end, then a zero byte. */
-#ifndef HRC_BASE_EMBED_H
-#define HRC_BASE_EMBED_H
+#pragma once
 
 /* clang-format off */
 #define EMBED(name, file)                  \
@@ -11,5 +10,3 @@
     embed_##name: .incbin file             ; \
     embed_##name##_end: .byte 0
 /* clang-format on */
-
-#endif

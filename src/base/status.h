@@ -1,8 +1,7 @@
 /* Status codes and error sentences. Every function that can fail returns an hrc_status and takes an
  * hrc_error; `return fail(err, HRC_EFORMAT, "%s: line %d: found %s, expected %s", ...)` is the one way to
  * report. err may be NULL when the caller does not want the sentence. */
-#ifndef HRC_BASE_STATUS_H
-#define HRC_BASE_STATUS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ bool status_is_tame(const char *text); /* nothing but new lines and tabs of that
     } while (0)
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
-#endif

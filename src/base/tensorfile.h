@@ -4,8 +4,7 @@
  * Reading maps the file; tensors point into the map and live as long as it. Opening refuses whatever the
  * format does not allow: lengths beyond the file, shapes whose product overflows, offsets that overlap,
  * leave holes, or disagree with shape and type. */
-#ifndef HRC_BASE_TENSORFILE_H
-#define HRC_BASE_TENSORFILE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -56,5 +55,3 @@ hrc_status tensorfile_need(const tensorfile *file, const char *name, dtype type,
  * so equal input gives equal bytes. */
 hrc_status tensorfile_write(const char *path, const tensor *tensors, int ntensors, const tensor_meta *meta,
                             int nmeta, hrc_error *err);
-
-#endif

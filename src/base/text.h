@@ -1,7 +1,6 @@
 /* A growing text, for files that are written as a whole. Failure to grow is remembered and told by
  * text_ok, so that writers need not check every line. */
-#ifndef HRC_BASE_TEXT_H
-#define HRC_BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ void text_add(text *t, const char *format, ...) HRC_PRINTF(2, 3);
 void text_bytes(text *t, const void *data, size_t size);
 bool text_ok(const text *t);
 void text_free(text *t);
-
-#endif

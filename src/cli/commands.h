@@ -1,5 +1,4 @@
-#ifndef HRC_CLI_COMMANDS_H
-#define HRC_CLI_COMMANDS_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -21,5 +20,3 @@ extern const command CMD_PLAN, CMD_PLAY, CMD_PLOT;
 extern const command CMD_PRACTICE;
 extern const command CMD_TRAIN, CMD_TRAIN_PLANNER, CMD_TRAIN_TRACKER;
 extern const command CMD_VIEW;
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of `heracles eval` share. */
-#ifndef HRC_CLI_EVAL_H
-#define HRC_CLI_EVAL_H
+#pragma once
 
 #include "base/text.h"
 #include "cli/models.h"
@@ -42,5 +41,3 @@ typedef struct {
 int eval_print_json(const eval_session *s);
 int eval_print_text(const eval_session *s);
 void eval_csv(text *out, const eval_session *s); /* one line for each rollout */
-
-#endif

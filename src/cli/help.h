@@ -1,7 +1,6 @@
 /* Everything that is told about the commands, from their tables: help, completion of the shell, the manual
  * page, and what a mistyped word may have meant. */
-#ifndef HRC_CLI_HELP_H
-#define HRC_CLI_HELP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -22,5 +21,3 @@ bool help_topic(const char *topic, int *code);
 /* The command or the option that is nearest to a mistyped one; NULL: none is near. */
 const char *help_nearest_command(const char *word);
 const char *help_nearest_option(const command *cmd, const char *name);
-
-#endif

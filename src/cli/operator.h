@@ -11,8 +11,7 @@
  *   KILL STOP                      cannot be handled: the watchdog sees it (watchdog.h)
  *
  * The third INT, TERM or their kin ends the program at once, and leaves the damping to the watchdog. */
-#ifndef HRC_CLI_OPERATOR_H
-#define HRC_CLI_OPERATOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ int operator_ended_by(void);   /* number of the signal that asks for the end; 0:
 
 /* Signals and terminal as they were. */
 void operator_end(void);
-
-#endif

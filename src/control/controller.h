@@ -1,7 +1,6 @@
 /* Behind hrc_controller, for practice (learn/practice.h): the guide that leads, and what the planner was
  * asked. */
-#ifndef HRC_CONTROL_CONTROLLER_H
-#define HRC_CONTROL_CONTROLLER_H
+#pragma once
 
 #include "control/follow.h"
 #include "plan/anchor.h"
@@ -15,5 +14,3 @@ void controller_question(const hrc_controller *c, plan_question *out);
 
 /* planner_vary of its planner, if it has one. */
 void controller_vary(hrc_controller *c, uint64_t seed, float noise, float share);
-
-#endif

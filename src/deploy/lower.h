@@ -9,8 +9,7 @@
  * stays over the same place between heel and toe
  *
  * A reference that is not on its feet (it lies, sits, kneels) stays as it is: there is nothing to lower. */
-#ifndef HRC_DEPLOY_LOWER_H
-#define HRC_DEPLOY_LOWER_H
+#pragma once
 
 #include "robot/g1.h"
 
@@ -35,5 +34,3 @@ void lower_init(lowering *l);
 
 /* The motion from this instant of a reference on. */
 void lower_from(lowering *l, const hrc_frame *from);
-
-#endif

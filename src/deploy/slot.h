@@ -1,8 +1,7 @@
 /* The latest value from one thread to one other, without locks or waiting: three buffers change hands by one
  * atomic exchange. The reader sees whole values only, always the newest, and keeps what it read until it
  * reads again. */
-#ifndef HRC_DEPLOY_SLOT_H
-#define HRC_DEPLOY_SLOT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ static inline const void *slot_read(slot *s)
     if (atomic_load(&s->middle) & SLOT_NEW) s->front = atomic_exchange(&s->middle, s->front) & ~SLOT_NEW;
     return s->memory + s->front * s->size;
 }
-
-#endif

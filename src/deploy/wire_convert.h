@@ -1,6 +1,5 @@
 /* Inside src/deploy: between the wire's messages, made by idlc, and ours. */
-#ifndef HRC_DEPLOY_WIRE_CONVERT_H
-#define HRC_DEPLOY_WIRE_CONVERT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void hg_state_read(robot_state *out, const hg_state *m);
 
 void hg_command_write(hg_command *out, const robot_command *c); /* with its sum */
 void hg_command_read(wire_order *out, const hg_command *m);
-
-#endif

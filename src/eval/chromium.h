@@ -1,7 +1,6 @@
 /* A headless Chromium, driven through the DevTools protocol on a pipe: for pictures of our pages, and for
  * tests of them. WebGL runs in software. */
-#ifndef HRC_EVAL_CHROMIUM_H
-#define HRC_EVAL_CHROMIUM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ hrc_status chromium_wait(chromium *c, const char *script, double seconds, hrc_er
 const char *chromium_complaints(const chromium *c);
 
 void base64_decode(text *out, const char *base64);
-
-#endif

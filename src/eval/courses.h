@@ -1,6 +1,5 @@
 /* Lists of courses: of a suite, of motion files, of starts spread over motions. */
-#ifndef HRC_EVAL_COURSES_H
-#define HRC_EVAL_COURSES_H
+#pragma once
 
 #include "eval/course.h"
 #include "motion/suite.h"
@@ -34,5 +33,3 @@ void courses_free(course_list *list);
 
 /* A zeroed place at the end of the list. */
 hrc_status courses_grow(course_list *list, course **out, hrc_error *err);
-
-#endif

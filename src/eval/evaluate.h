@@ -1,7 +1,6 @@
 /* Methods times courses, in parallel, with the same bits for any number of threads; then means over courses
  * with bootstrap intervals, over all and by category. */
-#ifndef HRC_EVAL_EVALUATE_H
-#define HRC_EVAL_EVALUATE_H
+#pragma once
 
 #include "base/pool.h"
 #include "eval/course.h"
@@ -80,5 +79,3 @@ typedef struct {
 } identity;
 
 identity compare_identity(const evaluation *e, int base, int m);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where a robot may begin that no reference knows of: lying on the floor, come to rest in the simulator. */
-#ifndef HRC_EVAL_POSTURE_H
-#define HRC_EVAL_POSTURE_H
+#pragma once
 
 #include "base/rng.h"
 #include "sim/sim.h"
@@ -19,5 +18,3 @@ hrc_status posture_lying(double qpos[HRC_NQ], const char *name, double heading, 
  * POSTURE_COUNT - 1: practice takes other streams for heaps that no variant has. */
 hrc_status posture_heap(double qpos[HRC_NQ], int side, double heading, rng *dice, sim *s, int worker,
                         hrc_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * The batch is shared out in chunks of FIELD_CHUNK samples, which one thread takes through all blocks
  * forward and back; the weights' gradients follow, shared out by rows of the weights. Chunks and blocks
  * do not depend on the number of threads, so neither does a bit of the result. */
-#ifndef HRC_LEARN_FIELD_TRAIN_H
-#define HRC_LEARN_FIELD_TRAIN_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/pool.h"
@@ -35,5 +34,3 @@ NN_FN double field_gradient(field_pass *s, real *grads, const real *params, cons
 
 /* The loss alone. */
 NN_FN double field_loss(field_pass *s, const real *params, const field_batch *b);
-
-#endif

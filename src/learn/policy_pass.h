@@ -5,8 +5,7 @@
  *
  * and of the tokenizer's own loss, in one backward pass. Gradients of the inputs are there for training
  * through a model of the world. */
-#ifndef HRC_LEARN_POLICY_PASS_H
-#define HRC_LEARN_POLICY_PASS_H
+#pragma once
 
 #include "learn/mlp_pass.h"
 #include "track/policy.h"
@@ -50,5 +49,3 @@ NN_FN policy_losses policy_loss(policy_pass *s);
  * dwindow (n, window) are set unless NULL; the reconstruction's target counts as a constant. */
 NN_FN policy_losses policy_backward(policy_pass *s, real *grads, const real *params, const real *dmean,
                                     double rec_weight, real *dproprio, real *dwindow);
-
-#endif

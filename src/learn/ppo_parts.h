@@ -1,6 +1,5 @@
 /* Inside learn/ppo*.c: PPO's state, and the rollout it learns from. */
-#ifndef HRC_LEARN_PPO_PARTS_H
-#define HRC_LEARN_PPO_PARTS_H
+#pragma once
 
 #include "learn/mlp_pass.h"
 #include "learn/policy_pass.h"
@@ -60,5 +59,3 @@ void ppo_collect(ppo *p, train_report *r);
 /* The first statistics of the normalisers, from states the references begin with. */
 void ppo_first_statistics(ppo *p);
 void ppo_merge_statistics(ppo *p);
-
-#endif

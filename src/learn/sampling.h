@@ -14,8 +14,7 @@
  *            0.5 m; so running is not drowned by walking.
  *
  * Uniform over all frames before the warm-up is over. A start is uniform within its bin. */
-#ifndef HRC_LEARN_SAMPLING_H
-#define HRC_LEARN_SAMPLING_H
+#pragma once
 
 #include "sim/env.h"
 
@@ -52,5 +51,3 @@ double sampling_entropy(const sampling *s); /* as a share of the highest */
 
 /* For env_create; the sampling is borrowed. */
 env_starts sampling_starts(sampling *s);
-
-#endif

@@ -4,8 +4,7 @@
  *   L = mean over rows of sum_i weight_i (sqrt(1 + (e_i / sigma_i)^2) - 1) / sum_i weight_i
  *
  * sigma_i: the standard deviation of a period's change of number i. */
-#ifndef HRC_LEARN_WORLD_FIT_H
-#define HRC_LEARN_WORLD_FIT_H
+#pragma once
 
 #include "learn/world.h"
 
@@ -34,5 +33,3 @@ NN_FN void world_fit_free(world_fit *f);
 
 /* truth and target are filled by the caller. grads += */
 NN_FN world_fit_result world_fit_gradient(world_fit *f, real *grads, const real *params);
-
-#endif

@@ -1,6 +1,5 @@
 /* What training and evaluation do to a clip: the mirror image, and a reference that is held. */
-#ifndef HRC_MOTION_EDIT_H
-#define HRC_MOTION_EDIT_H
+#pragma once
 
 #include "motion/clip.h"
 
@@ -10,5 +9,3 @@ void clip_mirror(clip *c);
 /* Zero-order hold, in place: every frame becomes the first of its period of `seconds` (rounded to whole
  * frames, at least one). */
 void clip_hold(clip *c, double seconds);
-
-#endif

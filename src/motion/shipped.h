@@ -1,6 +1,5 @@
 /* Files that come with the program: motions/, models/. */
-#ifndef HRC_MOTION_SHIPPED_H
-#define HRC_MOTION_SHIPPED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,5 +8,3 @@
  * one that holds the program's folder (a build tree), or under share/heracles beside bin (installed). False
  * when it is in none; out then holds the first place. */
 bool shipped_path(char *out, size_t size, const char *relative);
-
-#endif

@@ -3,8 +3,7 @@
  * columns side by side: one cache line a step, read from begin to end. bfloat16 panels hold pairs of k, as
  * the processor's dot product wants them. With bfloat16 the rows of x are rounded too, on every processor,
  * so that all of them compute the same but for the order of sums. */
-#ifndef HRC_NN_PACKED_H
-#define HRC_NN_PACKED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ static inline float nn_from_bf16(uint16_t x)
     } v = {.u = (uint32_t)x << 16};
     return v.f;
 }
-
-#endif

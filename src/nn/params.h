@@ -2,8 +2,7 @@
  * after the other. Sizes, initial values and file contents derive from the list. Gradients, both moments and
  * the averaged weights are blocks of the same layout, so saving is one write, the sum over machines one
  * reduction, the norm one loop. */
-#ifndef HRC_NN_PARAMS_H
-#define HRC_NN_PARAMS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -54,6 +53,4 @@ hrc_status nn_layout_check(const nn_layout *l, const tensorfile *file, const cha
 /* From float or bfloat16 tensors that pass nn_layout_check. */
 hrc_status nn_layout_load(float *params, const nn_layout *l, const tensorfile *file, const char *prefix,
                           hrc_error *err);
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* Writes ONNX models (opset 13): a graph is built node by node and encoded as protobuf by hand, which is less
  * than a protobuf library would need around it. Names are the caller's; nothing is checked but memory. */
-#ifndef HRC_ONNX_WRITE_H
-#define HRC_ONNX_WRITE_H
+#pragma once
 
 #include "base/text.h"
 #include "nn/mlp.h"
@@ -63,5 +62,3 @@ onnx_value onnx_mlp(const onnx_layers *l, const nn_mlp *m, const float *params, 
 
 /* Metadata: numbers separated by commas, with all their digits. */
 void onnx_meta_list(onnx_graph *g, const char *key, const float *values, int n);
-
-#endif

@@ -1,7 +1,6 @@
 /* From K keyframes to the reference at any time: a cubic spline through joints and root position, slerp
  * between orientations, and the velocities of the same curves. */
-#ifndef HRC_PLAN_DENSIFY_H
-#define HRC_PLAN_DENSIFY_H
+#pragma once
 
 #include "robot/g1.h"
 
@@ -46,5 +45,3 @@ void plan_window_at(float out[HRC_NQ], const float (*reference)[HRC_NQ], float f
 
 /* frame: that of the reference t seconds after keyframe 0; becomes the plan's. */
 void plan_difference_add(hrc_frame *frame, const plan_curve *curve, float t);
-
-#endif

@@ -11,8 +11,7 @@
  * that of the reference; root angular (root frame) w_R - a R_R^T e / span. The offset fades evenly from the
  * very first frame, as it does when keyframe 0 is extrapolated from 1 and 2: there is no kick at the
  * beginning. */
-#ifndef HRC_PLAN_OFFSET_H
-#define HRC_PLAN_OFFSET_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -53,5 +52,3 @@ void plan_offset_set(plan_offset *o, const float state[HRC_NQ], const float refe
  * ref_qpos and ref_qvel; qvel NULL: not wanted. */
 void plan_offset_frame(float qpos[HRC_NQ], float *qvel, const plan_offset *o, const float ref_qpos[HRC_NQ],
                        const float *ref_qvel, float t);
-
-#endif

@@ -1,8 +1,7 @@
 /* A motion file that a viewer sends: collected in memory, read on a thread of its own by the readers of the
  * command line, and handed out as a motion that the playground can follow. It is never a file on disk, and
  * its name is no path. One at a time. */
-#ifndef HRC_PLAY_INTAKE_H
-#define HRC_PLAY_INTAKE_H
+#pragma once
 
 #include "motion/clip.h"
 
@@ -33,5 +32,3 @@ typedef struct {
 } intake_result;
 
 bool intake_take(intake *t, intake_result *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* The playground in real time: its own thread steps it 50 times a second of the chosen speed. Others leave
  * orders in a box and read the newest frame; neither ever makes it wait. */
-#ifndef HRC_PLAY_LIVE_H
-#define HRC_PLAY_LIVE_H
+#pragma once
 
 #include "play/playground.h"
 
@@ -67,5 +66,3 @@ typedef struct {
 } live_counts;
 
 live_counts live_count(live *l);
-
-#endif

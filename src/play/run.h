@@ -1,7 +1,6 @@
 /* A run of the playground: how its scene began, and every order with its step. As JSON:
  * {"scene": {...}, "orders": [[step, order], ...], "whole": true}. */
-#ifndef HRC_PLAY_RUN_H
-#define HRC_PLAY_RUN_H
+#pragma once
 
 #include "base/json.h"
 #include "eval/course.h"
@@ -144,5 +143,3 @@ json_t *play_run_json(const play_run *r, const catalog *motions);
 hrc_status play_run_parse(play_run *out, const json_t *value, const catalog *motions, hrc_error *err);
 
 bool play_begins(play_kind k); /* such an order begins a new run */
-
-#endif

@@ -1,6 +1,5 @@
 /* The playground on the web: one page, many viewers, one of whom controls. */
-#ifndef HRC_PLAY_SERVER_H
-#define HRC_PLAY_SERVER_H
+#pragma once
 
 #include "play/live.h"
 
@@ -27,5 +26,3 @@ typedef struct {
 } play_server_counts;
 
 play_server_counts play_server_count(play_server *s);
-
-#endif

@@ -1,8 +1,7 @@
 /* Forward kinematics of all links, in double. It keeps what a derivative needs: joint i turns about the world
  * axis axis[i+1] through pos[i+1] (its link's origin), so d p / d q_i = axis x (p - pos) for every point p on
  * that link or beyond. */
-#ifndef HRC_ROBOT_FK_H
-#define HRC_ROBOT_FK_H
+#pragma once
 
 #include "robot/g1.h"
 
@@ -25,5 +24,3 @@ void fk_velocities(fk_velocity *out, const fk_pose *pose, const double *qvel);
 
 void fk_point(double out[3], const fk_pose *pose, int link, const double local[3]);
 void fk_com(double out[3], const fk_pose *pose);
-
-#endif

@@ -4,8 +4,7 @@
  * number of threads gives the same bits.
  *
  * Joint torque at every physics step: clamp(kp (target - q) - kd qd, +-effort). */
-#ifndef HRC_SIM_H
-#define HRC_SIM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -87,5 +86,3 @@ sim_info sim_describe(const sim *s);
 /* MuJoCo's own kinematics, the reference for robot/fk.h. */
 void sim_kinematics(sim *s, const double *qpos, const double *qvel, double pos[G1_LINKS][3],
                     double quat[G1_LINKS][4], double lin[G1_LINKS][3], double ang[G1_LINKS][3]);
-
-#endif

@@ -1,8 +1,7 @@
 /* Running mean and variance of observations: networks see (x - mean) / (sigma + 0.01). Proprioception and
  * reference are normalised per quantity, with one statistic for all steps of history and window: rows of
  * `n` numbers repeat. */
-#ifndef HRC_TRACK_NORMAL_H
-#define HRC_TRACK_NORMAL_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/state.h"
@@ -36,5 +35,3 @@ void normal_state(normal *s, state_list *l, const char *prefix);
 
 /* y (rows, n) = normalised x; y may be x. */
 void normal_apply(const normal *s, float *y, const float *x, size_t rows);
-
-#endif

@@ -1,6 +1,5 @@
 /* What pickles of NumPy and joblib build their arrays from. Each function returns NULL, or what is wrong. */
-#ifndef HRC_MOTION_IMPORT_PICKLE_ARRAY_H
-#define HRC_MOTION_IMPORT_PICKLE_ARRAY_H
+#pragma once
 
 #include "motion/import/pickle.h"
 
@@ -13,5 +12,3 @@ const char *pickle_fill(pickle_value *object, const pickle_value *state); /* an 
 
 /* Type and shape of an array whose numbers follow in the stream. */
 const char *pickle_wrapped(npy *out, bool *padded, const pickle_value *state);
-
-#endif
