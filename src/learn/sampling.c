@@ -3,11 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-
 #define FIRST_DIFFICULTY 0.5
-#define CAP 5.0          /* highest difficulty of a bin, in means of all */
-#define KERNEL 0.8       /* decay of the kernel per bin */
-#define KERNEL_BINS 4    /* its length; it reaches back in time */
+#define CAP 5.0       /* highest difficulty of a bin, in means of all */
+#define KERNEL 0.8    /* decay of the kernel per bin */
+#define KERNEL_BINS 4 /* its length; it reaches back in time */
 
 static int bins_of(const ref_clip *c)
 {
