@@ -1,7 +1,8 @@
 /* Arena: memory with the life of one object. Blocks are zeroed and aligned to 64 bytes (a cache line, an
  * AVX-512 register); everything goes at once with arena_free. Not for the control path: only load and
  * create allocate. */
-#pragma once
+#ifndef HRC_BASE_ARENA_H
+#define HRC_BASE_ARENA_H
 
 #include <stddef.h>
 
@@ -17,3 +18,5 @@ char *arena_strdup(arena *a, const char *text);
 void arena_free(arena *a);
 
 #define ARENA_NEW(a, type, count) ((type *)arena_alloc((a), (size_t)(count), sizeof(type)))
+
+#endif

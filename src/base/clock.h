@@ -1,5 +1,6 @@
 /* Monotonic time, for measuring; nothing that is computed may depend on it. */
-#pragma once
+#ifndef HRC_BASE_CLOCK_H
+#define HRC_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
@@ -18,3 +19,5 @@ static inline double clock_s(void)
 {
     return 1e-9 * (double)clock_now_ns();
 }
+
+#endif

@@ -1,7 +1,8 @@
 /* Settings from one table (config.def). Three levels: defaults, an INI file, `--section.key=value`. An
  * unknown key, a bad type or a value out of range is an error that names file and line. The resolved text
  * is stored inside every model. */
-#pragma once
+#ifndef HRC_BASE_CONFIG_H
+#define HRC_BASE_CONFIG_H
 
 #include <stdbool.h>
 
@@ -52,3 +53,5 @@ char *config_text(const config *c); /* the resolved INI text; the caller frees i
 typedef hrc_status ini_entry(void *ctx, const char *section, char *key, char *value, const char *where,
                              hrc_error *err);
 hrc_status ini_scan(const char *name, file_view text, ini_entry *entry, void *ctx, hrc_error *err);
+
+#endif

@@ -1,5 +1,6 @@
 /* A file as bytes of the program, for assembler sources: embed_NAME .. embed_NAME_end, then a zero byte. */
-#pragma once
+#ifndef HRC_BASE_EMBED_H
+#define HRC_BASE_EMBED_H
 
 /* clang-format off */
 #define EMBED(name, file)                  \
@@ -10,3 +11,5 @@
     embed_##name: .incbin file             ; \
     embed_##name##_end: .byte 0
 /* clang-format on */
+
+#endif

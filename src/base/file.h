@@ -1,5 +1,6 @@
 /* Files: one for reading, as it was at that moment; one written so that it appears whole or not at all. */
-#pragma once
+#ifndef HRC_BASE_FILE_H
+#define HRC_BASE_FILE_H
 
 #include "base/status.h"
 
@@ -30,3 +31,5 @@ hrc_status file_write(const char *path, const file_piece *pieces, int n, hrc_err
 /* What another program wrote, or what had to be tried first, goes from `trial` to `path` in the same way.
  * `trial` is removed when that has worked. */
 hrc_status file_move(const char *path, const char *trial, hrc_error *err);
+
+#endif

@@ -1,5 +1,6 @@
 /* FNV-1a, 64 bit: to tell data apart, not to protect them. */
-#pragma once
+#ifndef HRC_BASE_HASH_H
+#define HRC_BASE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,3 +31,5 @@ static inline uint64_t hash_words(uint64_t hash, const void *data, size_t size)
  * damage; it is no protection against deliberate change. */
 /* Chain by handing the digest of one piece on as the seed of the next. */
 uint64_t digest_bytes(uint64_t seed, const void *data, size_t size);
+
+#endif

@@ -1,6 +1,7 @@
 /* A small thread pool. Work is numbered; what an item computes may depend on its number but never on the
  * worker that ran it, so results are the same for any number of threads. The caller is worker 0. */
-#pragma once
+#ifndef HRC_BASE_POOL_H
+#define HRC_BASE_POOL_H
 
 #include "base/status.h"
 
@@ -15,3 +16,5 @@ void pool_ranges(pool *p, int n, void (*work)(void *ctx, int begin, int end, int
 
 /* Uneven work: each worker takes the next item when it is done with the last. */
 void pool_items(pool *p, int n, void (*work)(void *ctx, int item, int worker), void *ctx);
+
+#endif

@@ -1,7 +1,8 @@
 /* Counter-based random numbers: Philox 4x32-10. The state is plain data, so it can be stored in a
  * checkpoint; streams of one seed are independent, so that every world, clip or batch row can own one and
  * the result does not depend on the number of threads. */
-#pragma once
+#ifndef HRC_BASE_RNG_H
+#define HRC_BASE_RNG_H
 
 #include <stdint.h>
 
@@ -19,3 +20,5 @@ float rng_uniform(rng *r, float lo, float hi); /* lo <= x < hi */
 double rng_double(rng *r);                     /* 0 <= x < 1, 53 bits */
 float rng_normal(rng *r);                      /* mean 0, variance 1 */
 void philox4x32(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
+
+#endif

@@ -3,7 +3,8 @@
  * inputs. The heading ("yaw") is the twist about the vertical: q = yaw * tilt, where tilt turns about a
  * horizontal axis. Unlike the Euler angle of the body's x axis it stays well defined for a robot that
  * lies on its back, front or side; it is undefined only upside down. */
-#pragma once
+#ifndef HRC_BASE_ROT_H
+#define HRC_BASE_ROT_H
 
 #define ROT_DECLARE(real, f)                                                                                 \
     void quat_mul##f(real out[4], const real a[4], const real b[4]);                                         \
@@ -28,3 +29,5 @@
 
 ROT_DECLARE(double, );
 ROT_DECLARE(float, f);
+
+#endif

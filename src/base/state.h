@@ -1,7 +1,8 @@
 /* The state of something long-running, as one list of named blocks of memory: the same list saves it and
  * restores it, so neither can forget what the other knows. Blocks keep their place and size from the moment
  * they are listed. Files are safetensors, written whole or not at all. */
-#pragma once
+#ifndef HRC_BASE_STATE_H
+#define HRC_BASE_STATE_H
 
 #include <stdbool.h>
 
@@ -61,3 +62,5 @@ hrc_status state_same(const char *path, tensor_meta entry, const char *sentence,
 /* Refuses a file whose meta or blocks differ and names the entry; then nothing has changed. */
 hrc_status state_load(const state_list *l, const char *path, const tensor_meta *meta, int nmeta,
                       hrc_error *err);
+
+#endif

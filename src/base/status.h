@@ -1,7 +1,8 @@
 /* Status codes and error sentences. Every function that can fail returns an hrc_status and takes an
  * hrc_error; `return fail(err, HRC_EFORMAT, "%s: line %d: found %s, expected %s", ...)` is the one way to
  * report. err may be NULL when the caller does not want the sentence. */
-#pragma once
+#ifndef HRC_BASE_STATUS_H
+#define HRC_BASE_STATUS_H
 
 #include <stdbool.h>
 
@@ -34,3 +35,5 @@ bool status_is_tame(const char *text); /* nothing but new lines and tabs of that
     } while (0)
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+#endif

@@ -4,7 +4,8 @@
  * Reading maps the file; tensors point into the map and live as long as it. Opening refuses whatever the
  * format does not allow: lengths beyond the file, shapes whose product overflows, offsets that overlap,
  * leave holes, or disagree with shape and type. */
-#pragma once
+#ifndef HRC_BASE_TENSORFILE_H
+#define HRC_BASE_TENSORFILE_H
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -55,3 +56,5 @@ hrc_status tensorfile_need(const tensorfile *file, const char *name, dtype type,
  * so equal input gives equal bytes. */
 hrc_status tensorfile_write(const char *path, const tensor *tensors, int ntensors, const tensor_meta *meta,
                             int nmeta, hrc_error *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* A growing text, for files that are written as a whole. Failure to grow is remembered and told by
  * text_ok, so that writers need not check every line. */
-#pragma once
+#ifndef HRC_BASE_TEXT_H
+#define HRC_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,3 +18,5 @@ void text_add(text *t, const char *format, ...) HRC_PRINTF(2, 3);
 void text_bytes(text *t, const void *data, size_t size);
 bool text_ok(const text *t);
 void text_free(text *t);
+
+#endif

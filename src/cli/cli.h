@@ -1,7 +1,8 @@
 /* What every command shares. A command is a table row: options with defaults, an example, a function.
  * Only this folder prints or exits: results on stdout, progress and errors on stderr.
  * Exit codes: 0 done, 1 failed, 2 usage, 3 a stated requirement was missed, 130 interrupted. */
-#pragma once
+#ifndef HRC_CLI_H
+#define HRC_CLI_H
 
 #include <stdbool.h>
 
@@ -89,3 +90,5 @@ double now_s(void); /* monotonic seconds */
 
 /* Calls of malloc and its kin by this thread so far; NULL where they are not counted. */
 extern int64_t (*cli_allocations)(void);
+
+#endif

@@ -1,4 +1,5 @@
-#pragma once
+#ifndef HRC_CLI_COMMANDS_H
+#define HRC_CLI_COMMANDS_H
 
 #include "cli/cli.h"
 
@@ -20,3 +21,5 @@ extern const command CMD_PLAN, CMD_PLAY, CMD_PLOT;
 extern const command CMD_PRACTICE;
 extern const command CMD_TRAIN, CMD_TRAIN_PLANNER, CMD_TRAIN_TRACKER;
 extern const command CMD_VIEW;
+
+#endif

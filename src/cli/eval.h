@@ -1,5 +1,6 @@
 /* What the files of `heracles eval` share. */
-#pragma once
+#ifndef HRC_CLI_EVAL_H
+#define HRC_CLI_EVAL_H
 
 #include "base/text.h"
 #include "cli/models.h"
@@ -41,3 +42,5 @@ typedef struct {
 int eval_print_json(const eval_session *s);
 int eval_print_text(const eval_session *s);
 void eval_csv(text *out, const eval_session *s); /* one line for each rollout */
+
+#endif

@@ -1,6 +1,7 @@
 /* Everything that is told about the commands, from their tables: help, completion of the shell, the manual
  * page, and what a mistyped word may have meant. */
-#pragma once
+#ifndef HRC_CLI_HELP_H
+#define HRC_CLI_HELP_H
 
 #include <stdio.h>
 
@@ -21,3 +22,5 @@ bool help_topic(const char *topic, int *code);
 /* The command or the option that is nearest to a mistyped one; NULL: none is near. */
 const char *help_nearest_command(const char *word);
 const char *help_nearest_option(const command *cmd, const char *name);
+
+#endif

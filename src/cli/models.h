@@ -1,5 +1,6 @@
 /* The models of a command: --tracker FILE and --planner on|off|FILE, by default those that are shipped. */
-#pragma once
+#ifndef HRC_CLI_MODELS_H
+#define HRC_CLI_MODELS_H
 
 #include "cli/cli.h"
 #include "deploy/wire.h"
@@ -40,3 +41,5 @@ bool deploy_address(const args *a, wire_address *at);
 
 /* --tracker, and --planner as OPTION_BLIND_PLANNER says. */
 hrc_status deploy_models(const args *a, models *m, hrc_error *err);
+
+#endif

@@ -1,5 +1,6 @@
 /* What the `motion` commands share: how a clip is read, how its quality is shown. */
-#pragma once
+#ifndef HRC_CLI_MOTION_H
+#define HRC_CLI_MOTION_H
 
 #include "cli/cli.h"
 #include "motion/clip.h"
@@ -44,3 +45,5 @@ void quality_print(const quality *q); /* all figures, a line each */
 /* One line per clip, the same columns in every command. */
 void quality_row_head(void);
 void quality_row(const char *name, const quality *q);
+
+#endif

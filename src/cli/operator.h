@@ -11,7 +11,8 @@
  *   KILL STOP                      cannot be handled: the watchdog sees it (watchdog.h)
  *
  * The third INT, TERM or their kin ends the program at once, and leaves the damping to the watchdog. */
-#pragma once
+#ifndef HRC_CLI_OPERATOR_H
+#define HRC_CLI_OPERATOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,3 +41,5 @@ int operator_ended_by(void);   /* number of the signal that asks for the end; 0:
 
 /* Signals and terminal as they were. */
 void operator_end(void);
+
+#endif

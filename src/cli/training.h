@@ -1,5 +1,6 @@
 /* What the training commands share: the files beside the model, the log, limits in time. */
-#pragma once
+#ifndef HRC_CLI_TRAINING_H
+#define HRC_CLI_TRAINING_H
 
 #include <stdio.h>
 
@@ -49,3 +50,5 @@ bool training_checkpoint_due(const training *t);
 
 /* A checkpoint that could not be written is told, and training goes on: there will be another. */
 void training_saved(training *t, hrc_status status, const hrc_error *why);
+
+#endif

@@ -1,6 +1,7 @@
 /* Behind hrc_controller, for practice (learn/practice.h): the guide that leads, and what the planner was
  * asked. */
-#pragma once
+#ifndef HRC_CONTROL_CONTROLLER_H
+#define HRC_CONTROL_CONTROLLER_H
 
 #include "control/follow.h"
 #include "plan/anchor.h"
@@ -14,3 +15,5 @@ void controller_question(const hrc_controller *c, plan_question *out);
 
 /* planner_vary of its planner, if it has one. */
 void controller_vary(hrc_controller *c, uint64_t seed, float noise, float share);
+
+#endif

@@ -1,6 +1,7 @@
 /* The reference a robot follows: a motion, where in it the robot is, and where on the floor it was placed.
  * A placed frame is the motion's own, turned about the vertical and moved. */
-#pragma once
+#ifndef HRC_CONTROL_FOLLOW_H
+#define HRC_CONTROL_FOLLOW_H
 
 #include <stdbool.h>
 
@@ -59,3 +60,5 @@ void follow_frame(const follower *f, int ahead, hrc_frame *out);
 bool follow_reached(const follower *f, const float qpos[HRC_NQ]);
 
 void follow_advance(follower *f);
+
+#endif

@@ -1,5 +1,6 @@
 /* Behind the handles of heracles.h, for the parts of this program that need more than it shows. */
-#pragma once
+#ifndef HRC_CONTROL_LIBRARY_H
+#define HRC_CONTROL_LIBRARY_H
 
 #include "base/config.h"
 #include "plan/model.h"
@@ -29,3 +30,5 @@ void question_of(plan_question *out, const hrc_plan_request *request);
 
 /* The settings of [control]. */
 hrc_options control_options(const config *cfg, uint64_t seed);
+
+#endif

@@ -9,7 +9,8 @@
  * A plan that is not there when the next one is due is a miss. After one the last plan goes on; after two the
  * reference passes through; after a second of them the pilot is told, which asks for the way down: an epoch
  * with EPOCH_LOWER goes on from the present reference along lower.h. */
-#pragma once
+#ifndef HRC_DEPLOY_BRAIN_H
+#define HRC_DEPLOY_BRAIN_H
 
 #include "deploy/pilot.h"
 #include "motion/clip.h"
@@ -78,3 +79,5 @@ void brain_reset(brain *b); /* as created */
 /* Runs both a few times on this state, so that no memory is touched for the first time later; then forgets.
  * The longest step and plan in ms. */
 void brain_warm(brain *b, const robot_state *s, double *step_ms, double *plan_ms);
+
+#endif

@@ -1,5 +1,6 @@
 /* Sleeping by the monotonic clock, and real-time scheduling where it is allowed. */
-#pragma once
+#ifndef HRC_DEPLOY_CLOCK_H
+#define HRC_DEPLOY_CLOCK_H
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,3 +28,5 @@ static inline bool realtime_take(int priority)
     struct sched_param p = {.sched_priority = priority};
     return pthread_setschedparam(pthread_self(), SCHED_FIFO, &p) == 0;
 }
+
+#endif

@@ -9,7 +9,8 @@
  * robots, one thread does the same things in the order of the states, and time is the robot's.
  *
  * When armed, and not in lockstep, a watchdog process stands by (watchdog.h). */
-#pragma once
+#ifndef HRC_DEPLOY_DEPLOY_H
+#define HRC_DEPLOY_DEPLOY_H
 
 #include <stdint.h>
 
@@ -89,3 +90,5 @@ deploy_status deploy_look(deploy *d);      /* one thread */
 /* Ends the threads: damping is what is sent last, and nothing after it. */
 void deploy_stop(deploy *d, deploy_report *report);
 void deploy_close(deploy *d); /* NULL is fine */
+
+#endif

@@ -8,7 +8,8 @@
  * beyond (policies push with targets that lie beyond: one action scale is a quarter of the motor's effort);
  * while a joint is stiff its q moves from command to command within `slew`; and |tau + kp (q - measured) +
  * kd (dq - measured)| is at most the effort. */
-#pragma once
+#ifndef HRC_DEPLOY_GATE_H
+#define HRC_DEPLOY_GATE_H
 
 #include "base/config.h"
 #include "deploy/sensors.h"
@@ -152,3 +153,5 @@ void gate_pass(robot_command *c, gate_memory *sent, const robot_state *measured,
 void gate_damping(robot_command *c, const float last[HRC_JOINTS], const robot_state *measured);
 
 bool command_finite(const robot_command *c);
+
+#endif

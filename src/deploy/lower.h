@@ -9,7 +9,8 @@
  * stays over the same place between heel and toe
  *
  * A reference that is not on its feet (it lies, sits, kneels) stays as it is: there is nothing to lower. */
-#pragma once
+#ifndef HRC_DEPLOY_LOWER_H
+#define HRC_DEPLOY_LOWER_H
 
 #include "robot/g1.h"
 
@@ -34,3 +35,5 @@ void lower_init(lowering *l);
 
 /* The motion from this instant of a reference on. */
 void lower_from(lowering *l, const hrc_frame *from);
+
+#endif

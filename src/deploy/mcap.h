@@ -1,7 +1,8 @@
 /* MCAP files (mcap.dev), the log format that Foxglove, PlotJuggler and rerun open. Messages are CDR with a
  * ros2msg schema, so that those programs know every field. Written in chunks without compression, each at
  * once: a program that is killed loses the last chunk and the index at most, and what is left can be read. */
-#pragma once
+#ifndef HRC_DEPLOY_MCAP_H
+#define HRC_DEPLOY_MCAP_H
 
 #include <stdbool.h>
 
@@ -49,3 +50,5 @@ bool mcap_is_file(const char *path); /* it begins as one; never an error */
 
 /* Every note and message in the order of the file. cut: the file ends in the middle, as after a kill. */
 hrc_status mcap_read(const char *path, file_view bytes, const mcap_reader *reader, bool *cut, hrc_error *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* What passes between robot and controller, as plain data: the parts of the wire's messages that anyone uses,
  * in the order of the 29 joints. Members are laid out so that the bytes are also a recording's (record.h). */
-#pragma once
+#ifndef HRC_DEPLOY_MESSAGES_H
+#define HRC_DEPLOY_MESSAGES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,3 +33,5 @@ typedef struct {
     uint32_t on;           /* motors enabled */
     float q[HRC_JOINTS], dq[HRC_JOINTS], tau[HRC_JOINTS], kp[HRC_JOINTS], kd[HRC_JOINTS];
 } robot_command;
+
+#endif

@@ -12,7 +12,8 @@
  * Every command goes through the gate. A tick depends on nothing but the pilot and its input, both plain
  * data, so a recorded run can be flown again and must give the same bits. While states are late, the ramp and
  * the blend stand still. */
-#pragma once
+#ifndef HRC_DEPLOY_PILOT_H
+#define HRC_DEPLOY_PILOT_H
 
 #include "deploy/gate.h"
 #include "deploy/remote.h"
@@ -92,3 +93,5 @@ bool pilot_tick(pilot *p, const pilot_input *in, robot_command *out);
 
 /* The policy is wanted: its targets must carry this epoch. 0: not wanted. */
 uint32_t pilot_wants(const pilot *p);
+
+#endif

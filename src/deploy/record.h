@@ -1,7 +1,8 @@
 /* The recording of a run: one MCAP file with everything that came in, everything that was thought and
  * everything that went out, so that `heracles replay` can do it all again and compare bit by bit. Each thread
  * has a ring of its own and never waits; one more thread empties them into the file. */
-#pragma once
+#ifndef HRC_DEPLOY_RECORD_H
+#define HRC_DEPLOY_RECORD_H
 
 #include "deploy/brain.h"
 #include "deploy/mcap.h"
@@ -56,3 +57,5 @@ void record_event(recorder *r, record_ring ring, int64_t ns, const char *sentenc
 
 /* dropped (may be NULL): records that found their ring full. */
 hrc_status recorder_close(recorder *r, uint64_t *dropped, hrc_error *err);
+
+#endif

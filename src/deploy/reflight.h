@@ -1,7 +1,8 @@
 /* A recorded run done again: every tick of the pilot from its recorded input, every step of the policy from
  * the recorded state and plan, every plan from the request that the policy makes of it. All must come out as
  * recorded, bit for bit. */
-#pragma once
+#ifndef HRC_DEPLOY_REFLIGHT_H
+#define HRC_DEPLOY_REFLIGHT_H
 
 #include "deploy/record.h"
 #include "eval/rollout.h"
@@ -41,3 +42,5 @@ hrc_status reflight_rollout(const reflight *r, rollout *out, hrc_error *err);
 #define REFLIGHT_NOTES 24
 int reflight_notes(mcap_note out[REFLIGHT_NOTES], arena *memory, const brain *b, const brain_setup *setup,
                    const pilot_plan *course);
+
+#endif

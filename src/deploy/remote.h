@@ -1,5 +1,6 @@
 /* The wireless remote as it lies in a state: 2 bytes head, u16 keys, then the sticks. */
-#pragma once
+#ifndef HRC_DEPLOY_REMOTE_H
+#define HRC_DEPLOY_REMOTE_H
 
 #include "deploy/messages.h"
 
@@ -34,3 +35,5 @@ bool remote_present(const uint8_t remote[ROBOT_REMOTE]); /* false: all zero, as 
 int remote_keys(const uint8_t remote[ROBOT_REMOTE]);
 int remote_asks(int keys);                                 /* ASK_ bits */
 void remote_press(uint8_t remote[ROBOT_REMOTE], int keys); /* a remote that is on, with these keys down */
+
+#endif

@@ -1,7 +1,8 @@
 /* The simulated robot on the network: the robot's topics around a simbot. Real time at 500 Hz, or lockstep:
  * after each state it waits for the order that answers it, so that a run takes as long as the two sides need
  * and no scheduler can change its outcome. */
-#pragma once
+#ifndef HRC_DEPLOY_ROBOTSIM_H
+#define HRC_DEPLOY_ROBOTSIM_H
 
 #include "deploy/simbot.h"
 #include "eval/rollout.h"
@@ -29,3 +30,5 @@ typedef struct {
 /* frames: the truth at 50 Hz, room for `seconds`; NULL: not wanted. */
 hrc_status robotsim_run(simbot *b, const robotsim_options *options, rollout *frames, robotsim_report *report,
                         hrc_error *err);
+
+#endif

@@ -13,7 +13,8 @@
  * A step of size s in one of the two shows at once as |e| = s; a drift of rate d approaches d T, and passes a
  * threshold h after -T ln(1 - h / (d T)). Two of them, a fast one for steps and a slow one for drifts. What
  * drifts in both readings alike (an encoder that slips and reports the slip as speed) cannot be seen here. */
-#pragma once
+#ifndef HRC_DEPLOY_SENSORS_H
+#define HRC_DEPLOY_SENSORS_H
 
 #include "deploy/messages.h"
 
@@ -69,3 +70,5 @@ sensors_verdict sensors_step(sensors *s, const robot_state *now, const robot_sta
 /* States a second as of now: `came` states in the `dt` seconds since the last call. The mean forgets over
  * SENSORS_RATE_S:  rate <- rate exp(-dt/T) + came / T. */
 double sensors_rate(double rate, uint32_t came, double dt);
+
+#endif

@@ -4,7 +4,8 @@
  * drives go on with the last one, as the robot is feared to do.
  *
  * It knows neither clock nor network: the caller steps it and sends its states. */
-#pragma once
+#ifndef HRC_DEPLOY_SIMBOT_H
+#define HRC_DEPLOY_SIMBOT_H
 
 #include "base/config.h"
 #include "deploy/wire.h"
@@ -81,3 +82,5 @@ double simbot_tilt(const simbot *b);         /* rad, largest since the start */
 double simbot_lowest(const simbot *b);       /* lowest height of the pelvis, m */
 bool simbot_diverged(const simbot *b);       /* the physics failed: it stays where it was */
 double simbot_impact(const simbot *b);       /* largest force on a link but the feet since it was placed, N */
+
+#endif

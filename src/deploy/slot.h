@@ -1,7 +1,8 @@
 /* The latest value from one thread to one other, without locks or waiting: three buffers change hands by one
  * atomic exchange. The reader sees whole values only, always the newest, and keeps what it read until it
  * reads again. */
-#pragma once
+#ifndef HRC_DEPLOY_SLOT_H
+#define HRC_DEPLOY_SLOT_H
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -33,3 +34,5 @@ static inline const void *slot_read(slot *s)
     if (atomic_load(&s->middle) & SLOT_NEW) s->front = atomic_exchange(&s->middle, s->front) & ~SLOT_NEW;
     return s->memory + s->front * s->size;
 }
+
+#endif

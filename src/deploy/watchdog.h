@@ -10,7 +10,8 @@
  *
  * It runs in a session of its own, so no terminal reaches it, ignores every signal that can be ignored, and
  * is not called heracles, so `killall heracles` does not find it. */
-#pragma once
+#ifndef HRC_DEPLOY_WATCHDOG_H
+#define HRC_DEPLOY_WATCHDOG_H
 
 #include "deploy/wire.h"
 
@@ -42,3 +43,5 @@ void watchdog_stop(watchdog *w);
 /* The process itself: main() hands over when the program was called by this name. */
 #define WATCHDOG_NAME "hrc-watchdog"
 int watchdog_main(int argc, char **argv);
+
+#endif

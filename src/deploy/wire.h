@@ -4,7 +4,8 @@
  * and dropped.
  *
  * Handlers run on the middleware's receiving thread: short, no waiting. */
-#pragma once
+#ifndef HRC_DEPLOY_WIRE_H
+#define HRC_DEPLOY_WIRE_H
 
 #include "deploy/messages.h"
 
@@ -70,3 +71,5 @@ int wire_peers(const wire *w);
 
 /* Bytes of the middleware's type information of LowState, for the test of its identity. */
 const unsigned char *wire_type_information(size_t *size);
+
+#endif

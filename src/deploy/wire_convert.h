@@ -1,5 +1,6 @@
 /* Inside src/deploy: between the wire's messages, made by idlc, and ours. */
-#pragma once
+#ifndef HRC_DEPLOY_WIRE_CONVERT_H
+#define HRC_DEPLOY_WIRE_CONVERT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,3 +22,5 @@ void hg_state_read(robot_state *out, const hg_state *m);
 
 void hg_command_write(hg_command *out, const robot_command *c); /* with its sum */
 void hg_command_read(wire_order *out, const hg_command *m);
+
+#endif

@@ -4,7 +4,8 @@
  *   omni        lying on back, front and sides, limbs anyhow, 8 robots on each, the reference standing and
  *               heading in 8 directions; every seed has 32 robots of its own
  *   knockdown, knockdown-validation   pushed over while the reference moves on; see below */
-#pragma once
+#ifndef HRC_EVAL_BUILTIN_H
+#define HRC_EVAL_BUILTIN_H
 
 #include "eval/courses.h"
 #include "eval/evaluate.h"
@@ -57,3 +58,5 @@ bool knockdown_suite(const char *name);
 
 /* One category for each strength. corpus_path NULL: the shipped one. */
 hrc_status courses_knockdown(course_list *out, const char *name, const char *corpus_path, hrc_error *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* A headless Chromium, driven through the DevTools protocol on a pipe: for pictures of our pages, and for
  * tests of them. WebGL runs in software. */
-#pragma once
+#ifndef HRC_EVAL_CHROMIUM_H
+#define HRC_EVAL_CHROMIUM_H
 
 #include <stdbool.h>
 
@@ -29,3 +30,5 @@ hrc_status chromium_wait(chromium *c, const char *script, double seconds, hrc_er
 const char *chromium_complaints(const chromium *c);
 
 void base64_decode(text *out, const char *base64);
+
+#endif

@@ -1,6 +1,7 @@
 /* What the tracker's tokens know of motions: tokens of reference frames, by category, brought to three
  * dimensions by principal components; how pure neighbourhoods are; how much of the code is used. */
-#pragma once
+#ifndef HRC_EVAL_CODEBOOK_H
+#define HRC_EVAL_CODEBOOK_H
 
 #include "eval/course.h"
 
@@ -19,3 +20,5 @@ typedef struct {
 hrc_status codebook_make(codebook *out, const hrc_model *tracker, const course *courses, int n, int points,
                          hrc_error *err);
 void codebook_free(codebook *c);
+
+#endif

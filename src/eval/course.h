@@ -1,7 +1,8 @@
 /* One course: a reference, where the robot starts, what disturbs it. Run with a method it gives figures and,
  * if wanted, a recording. What a course gives depends on nothing but course, method and simulator settings.
  */
-#pragma once
+#ifndef HRC_EVAL_COURSE_H
+#define HRC_EVAL_COURSE_H
 
 #include <stdbool.h>
 
@@ -150,3 +151,5 @@ void disturb_apply(const disturbance *d, sim_world *w);
  * first that is not done yet. True when there was one. */
 bool disturb_due(const disturbance *list, int n, int *next, double t_s, sim_world *w, rollout *record);
 void disturb_describe(const disturbance *d, char *out, size_t size); /* "push 1.5 m/s to the left" */
+
+#endif

@@ -1,5 +1,6 @@
 /* Lists of courses: of a suite, of motion files, of starts spread over motions. */
-#pragma once
+#ifndef HRC_EVAL_COURSES_H
+#define HRC_EVAL_COURSES_H
 
 #include "eval/course.h"
 #include "motion/suite.h"
@@ -33,3 +34,5 @@ void courses_free(course_list *list);
 
 /* A zeroed place at the end of the list. */
 hrc_status courses_grow(course_list *list, course **out, hrc_error *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* Methods times courses, in parallel, with the same bits for any number of threads; then means over courses
  * with bootstrap intervals, over all and by category. */
-#pragma once
+#ifndef HRC_EVAL_EVALUATE_H
+#define HRC_EVAL_EVALUATE_H
 
 #include "base/pool.h"
 #include "eval/course.h"
@@ -79,3 +80,5 @@ typedef struct {
 } identity;
 
 identity compare_identity(const evaluation *e, int base, int m);
+
+#endif

@@ -1,6 +1,7 @@
 /* Pictures and films of the replay page, drawn by the page itself in a headless Chromium; ffmpeg makes films
  * of the pictures. */
-#pragma once
+#ifndef HRC_EVAL_FILM_H
+#define HRC_EVAL_FILM_H
 
 #include "base/status.h"
 
@@ -23,3 +24,5 @@ hrc_status film_check(film_kind kind, hrc_error *err);
 
 /* page: path of a page that page_write made. */
 hrc_status film_write(const char *path, const char *page, const film_options *o, hrc_error *err);
+
+#endif

@@ -5,7 +5,8 @@
  * windows is the root of the summed squared differences over 6 poses and 29 joints, so that it reads in rad a
  * joint: 0.1 is as if every joint were off by 0.1 rad all the time; lying instead of standing with the same
  * limbs is about 0.6. */
-#pragma once
+#ifndef HRC_EVAL_NATURAL_H
+#define HRC_EVAL_NATURAL_H
 
 #include "eval/evaluate.h"
 #include "motion/corpus.h"
@@ -70,3 +71,5 @@ hrc_status natural_evaluate(natural_result *out, const evaluation *e, const natu
  * how many there are: courses that recover, or all. */
 int natural_mean(naturalness *out, const natural_result *results, const evaluation *e, int m,
                  const course *courses, const char *category, bool recovery);
+
+#endif

@@ -1,6 +1,7 @@
 /* The replay page: one HTML file that needs nothing else, with the robot, its motions and the viewer. And the
  * page of the live playground, with the same viewer. */
-#pragma once
+#ifndef HRC_EVAL_PAGE_H
+#define HRC_EVAL_PAGE_H
 
 #include "base/file.h"
 #include "base/json.h"
@@ -75,3 +76,5 @@ hrc_status page_text(char **out, size_t *size, const page_item *items, int n, hr
 hrc_status page_live(char **out, size_t *size, hrc_error *err);
 
 json_t *page_robot(void); /* what the viewer's Robot is made of */
+
+#endif

@@ -7,7 +7,8 @@
  * Rivals that need no learning:
  *   hold       stays in the pose
  *   reference  is where the reference is */
-#pragma once
+#ifndef HRC_EVAL_PLANNER_EVAL_H
+#define HRC_EVAL_PLANNER_EVAL_H
 
 #include "base/pool.h"
 #include "motion/clip.h"
@@ -54,3 +55,5 @@ void question_make(plan_question *q, const float state[HRC_NQ], const float qvel
 int planner_chain(planner *p, int horizon, const float start[HRC_NQ],
                   void (*window_at)(void *ctx, int frame, float (*out)[HRC_NQ]), void *ctx, float *qpos,
                   int max_frames);
+
+#endif

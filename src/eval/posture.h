@@ -1,5 +1,6 @@
 /* Where a robot may begin that no reference knows of: lying on the floor, come to rest in the simulator. */
-#pragma once
+#ifndef HRC_EVAL_POSTURE_H
+#define HRC_EVAL_POSTURE_H
 
 #include "base/rng.h"
 #include "sim/sim.h"
@@ -18,3 +19,5 @@ hrc_status posture_lying(double qpos[HRC_NQ], const char *name, double heading, 
  * POSTURE_COUNT - 1: practice takes other streams for heaps that no variant has. */
 hrc_status posture_heap(double qpos[HRC_NQ], int side, double heading, rng *dice, sim *s, int worker,
                         hrc_error *err);
+
+#endif

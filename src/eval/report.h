@@ -1,6 +1,7 @@
 /* The report of an evaluation: one page with tables beside the paper's, bars by category, when the planner
  * acts, what tokens know, and a list of all rollouts that play when clicked. */
-#pragma once
+#ifndef HRC_EVAL_REPORT_H
+#define HRC_EVAL_REPORT_H
 
 #include "eval/codebook.h"
 #include "eval/evaluate.h"
@@ -19,3 +20,5 @@ typedef struct {
 } report;
 
 hrc_status report_write(const char *path, const report *r, size_t *bytes, hrc_error *err);
+
+#endif

@@ -1,7 +1,8 @@
 /* A recorded rollout: what the robot did, what it was asked to do, and what happened meanwhile. Stored as
  * safetensors: tensors qpos, and those of ROLLOUT_ARRAYS when there; metadata format=heracles-rollout, name,
  * fps, joint_names, events (JSON: [{"t": seconds, "text": "..."}]) and note. */
-#pragma once
+#ifndef HRC_EVAL_ROLLOUT_H
+#define HRC_EVAL_ROLLOUT_H
 
 #include <stdbool.h>
 
@@ -63,3 +64,5 @@ void rollout_note(rollout *r, double t_s, const char *words);
 bool rollout_is_file(const char *path); /* a safetensors file that says it is one; never an error */
 hrc_status rollout_load(rollout *r, const char *path, hrc_error *err);
 hrc_status rollout_save(const rollout *r, const char *path, hrc_error *err);
+
+#endif

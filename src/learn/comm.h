@@ -6,7 +6,8 @@
  * own); before each step of the optimiser one call of comm_sum over all gradients, then divided by comm_size,
  * keeps the weights the same. Statistics of observations are summed likewise (comm_sum_doubles), and whatever
  * depends on the clock is decided by comm_any. learn/ppo.c does this; another trainer needs nothing more. */
-#pragma once
+#ifndef HRC_LEARN_COMM_H
+#define HRC_LEARN_COMM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,3 +22,5 @@ void comm_sum_doubles(double *x, size_t n);
 bool comm_any(bool flag); /* true on all when true on one: "time is over", "Ctrl-C" */
 
 const char *comm_name(void); /* "one process", or the library and its number of ranks */
+
+#endif

@@ -3,7 +3,8 @@
  *     Event:  wall_time = 1 (double), step = 2 (int64), file_version = 3 (string), summary = 5 (Summary)
  *     Summary: value = 1 (repeated Value);  Value: tag = 1 (string), simple_value = 2 (float)
  * All little-endian; the CRC is CRC-32C, rotated and shifted by a constant. */
-#pragma once
+#ifndef HRC_LEARN_EVENTS_H
+#define HRC_LEARN_EVENTS_H
 
 #include <stdint.h>
 
@@ -21,3 +22,5 @@ void events_add(text *out, double time_s, int64_t step, const json_t *line);
 /* How many bytes of a file hold its records up to and including `step`; what is cut off or damaged, and all
  * after it, does not count. 0: no event file. */
 size_t events_until(const char *data, size_t size, int64_t step);
+
+#endif

@@ -3,7 +3,8 @@
  * The batch is shared out in chunks of FIELD_CHUNK samples, which one thread takes through all blocks
  * forward and back; the weights' gradients follow, shared out by rows of the weights. Chunks and blocks
  * do not depend on the number of threads, so neither does a bit of the result. */
-#pragma once
+#ifndef HRC_LEARN_FIELD_TRAIN_H
+#define HRC_LEARN_FIELD_TRAIN_H
 
 #include "base/arena.h"
 #include "base/pool.h"
@@ -34,3 +35,5 @@ NN_FN double field_gradient(field_pass *s, real *grads, const real *params, cons
 
 /* The loss alone. */
 NN_FN double field_loss(field_pass *s, const real *params, const field_batch *b);
+
+#endif

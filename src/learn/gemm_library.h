@@ -1,7 +1,8 @@
 /* The large matrix products of training through OpenBLAS, one thread a call, with the signature of
  * nn_ops.gemm. Only the program links it: libheracles has its own products. Why OpenBLAS and not oneDNN, in
  * figures: docs/nn.md. */
-#pragma once
+#ifndef HRC_LEARN_GEMM_LIBRARY_H
+#define HRC_LEARN_GEMM_LIBRARY_H
 
 #include <stdbool.h>
 
@@ -27,3 +28,5 @@ nn_ops training_ops(const char *precision);
 bool solve_library(double *a, double *b, int n, int columns);
 
 const char *gemm_library_name(void); /* version and the processor it chose */
+
+#endif

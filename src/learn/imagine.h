@@ -7,7 +7,8 @@
  * Periods after the end of a clip do not count, nor those from a state on that no robot can be in. Sequences
  * are shared out in pieces of 32, 64 or 128, by the size of the batch; the weights' gradients are then
  * products over all rows at once; so the result is the same for any number of threads. */
-#pragma once
+#ifndef HRC_LEARN_IMAGINE_H
+#define HRC_LEARN_IMAGINE_H
 
 #include "learn/imagine_observe.h"
 #include "learn/world.h"
@@ -59,3 +60,5 @@ NN_FN imagine_result imagine_gradient(imagine *g, real *grads, const real *polic
 /* Of the last call: tokens (batch steps, quant_indices), and what they were made of (batch steps, d). */
 NN_FN const int32_t *imagine_tokens(const imagine *g);
 NN_FN const real *imagine_latents(const imagine *g);
+
+#endif

@@ -6,10 +6,13 @@
  * Groups: joints and their speeds (legs and waist count twice), the axes ex and ez, height, velocities in the
  * root frame, and the points of world_points.h in the root frame, which tell a bent knee from a bent wrist.
  * The root's place does not enter: the policy cannot see it. */
-#pragma once
+#ifndef HRC_LEARN_IMAGINE_LOSS_H
+#define HRC_LEARN_IMAGINE_LOSS_H
 
 #include "learn/world_points.h"
 
 /* s, ref (n, WS), ds (n, WS) +=; row r counts weight[r]. Returns the weighted sum. */
 NN_FN double imagine_loss(real *ds, const real *s, const real *ref, const real *weight,
                           const world_point *points, int n);
+
+#endif

@@ -4,7 +4,8 @@
  *   p: gravity = -ez, w, q - q0, qd, previous action
  *   m: of the reference alone but for the rotation, whose columns are R^T c = ex c_x + ey c_y + ez c_z for
  * the first two columns c of the reference's R */
-#pragma once
+#ifndef HRC_LEARN_IMAGINE_OBSERVE_H
+#define HRC_LEARN_IMAGINE_OBSERVE_H
 
 #include "learn/world_state.h"
 #include "track/observe.h"
@@ -42,3 +43,5 @@ NN_FN void imagine_shown(real m[OBS_M], const real s[WS], const imagine_offset *
 /* ds and da += */
 NN_FN void imagine_shown_back(real ds[WS], imagine_offset *da, const real dm[OBS_M], const real s[WS],
                               const imagine_offset *a, obs_frame reference, real left);
+
+#endif

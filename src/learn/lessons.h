@@ -1,7 +1,8 @@
 /* What practice taught: moments of rollouts that came back to their reference, each with what the planner was
  * asked and the keyframes that led from there. Kept in a safetensors file; `train planner --practice` mixes
  * them in. */
-#pragma once
+#ifndef HRC_LEARN_LESSONS_H
+#define HRC_LEARN_LESSONS_H
 
 #include "base/tensorfile.h"
 #include "plan/anchor.h"
@@ -40,3 +41,5 @@ hrc_status lessons_load(lessons *l, const char *path, hrc_error *err);
 
 /* The question of a lesson, its reference filled in. */
 void lesson_question(plan_question *q, const lesson *one, int horizon);
+
+#endif

@@ -2,7 +2,8 @@
  * chunks of MLP_CHUNK rows, the weights' gradients by rows of the weights; neither depends on the number of
  * threads, so neither does a bit of the result. The hidden layers of the last forward pass are kept for the
  * backward pass. */
-#pragma once
+#ifndef HRC_LEARN_MLP_PASS_H
+#define HRC_LEARN_MLP_PASS_H
 
 #include "base/arena.h"
 #include "base/pool.h"
@@ -32,3 +33,5 @@ NN_FN void mlp_pass_backward(mlp_pass *p, real *dx, int column, int columns, rea
 /* The weights' part of it alone, when the hidden gradients of all n rows are there already: for networks that
  * run row by row within a longer chain. */
 NN_FN void mlp_pass_weights(mlp_pass *p, real *grads, const real *dy, const real *x, int n);
+
+#endif

@@ -1,6 +1,7 @@
 /* The motions a training sees: corpora with their own split and clip files beside them, or clip files alone,
  * of which every tenth is held out. All at 50 Hz; mirrored copies follow on request. */
-#pragma once
+#ifndef HRC_LEARN_MOTIONS_H
+#define HRC_LEARN_MOTIONS_H
 
 #include <stdbool.h>
 
@@ -19,3 +20,5 @@ hrc_status motions_load(motions *m, const char *corpora, const char *const *file
                         const clip_options *reading, bool mirror, hrc_error *err);
 
 void motions_free(motions *m);
+
+#endif

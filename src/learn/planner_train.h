@@ -7,7 +7,8 @@
  *
  * Of several processes (learn/comm.h) each makes its rows of every batch and its part of the gradient; the
  * sum moves all alike. The batch is that of one process, and so is the result but for the order of sums. */
-#pragma once
+#ifndef HRC_LEARN_PLANNER_TRAIN_H
+#define HRC_LEARN_PLANNER_TRAIN_H
 
 #include "base/config.h"
 #include "learn/tuples.h"
@@ -48,3 +49,5 @@ const float *planner_trainer_averaged(const planner_trainer *t); /* the weights 
  * which entry differs. */
 hrc_status planner_checkpoint_save(planner_trainer *t, const char *path, hrc_error *err);
 hrc_status planner_checkpoint_load(planner_trainer *t, const char *path, hrc_error *err);
+
+#endif

@@ -5,7 +5,8 @@
  *
  * and of the tokenizer's own loss, in one backward pass. Gradients of the inputs are there for training
  * through a model of the world. */
-#pragma once
+#ifndef HRC_LEARN_POLICY_PASS_H
+#define HRC_LEARN_POLICY_PASS_H
 
 #include "learn/mlp_pass.h"
 #include "track/policy.h"
@@ -49,3 +50,5 @@ NN_FN policy_losses policy_loss(policy_pass *s);
  * dwindow (n, window) are set unless NULL; the reconstruction's target counts as a constant. */
 NN_FN policy_losses policy_backward(policy_pass *s, real *grads, const real *params, const real *dmean,
                                     double rec_weight, real *dproprio, real *dwindow);
+
+#endif

@@ -1,5 +1,6 @@
 /* The numbers of PPO, apart from any network. Arrays of a rollout are (T, n): step by step, all worlds. */
-#pragma once
+#ifndef HRC_LEARN_PPO_LOSS_H
+#define HRC_LEARN_PPO_LOSS_H
 
 #include <stdbool.h>
 
@@ -40,3 +41,5 @@ NN_FN double ppo_surrogate(real *dlogp, double *clipped, const real *logp, const
 
 /* Mean over n of (V - R)^2; dvalue (n) is set to its gradient. */
 NN_FN double ppo_value_loss(real *dvalue, const real *value, const real *target, int n);
+
+#endif

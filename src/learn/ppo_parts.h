@@ -1,5 +1,6 @@
 /* Inside learn/ppo*.c: PPO's state, and the rollout it learns from. */
-#pragma once
+#ifndef HRC_LEARN_PPO_PARTS_H
+#define HRC_LEARN_PPO_PARTS_H
 
 #include "learn/mlp_pass.h"
 #include "learn/policy_pass.h"
@@ -59,3 +60,5 @@ void ppo_collect(ppo *p, train_report *r);
 /* The first statistics of the normalisers, from states the references begin with. */
 void ppo_first_statistics(ppo *p);
 void ppo_merge_statistics(ppo *p);
+
+#endif

@@ -1,6 +1,7 @@
 /* What happened in the simulator: the last `length` steps of every world, in rings that all worlds fill in
  * step. The world model learns from all of it; imagined rollouts start from the newest part. */
-#pragma once
+#ifndef HRC_LEARN_REPLAY_H
+#define HRC_LEARN_REPLAY_H
 
 #include <stdbool.h>
 
@@ -58,3 +59,5 @@ bool replay_fails(const replay *r, int world, int64_t step, int least, int most)
 
 /* What the policy had seen by then, oldest first; an episode's first step fills what is before it. */
 void replay_history(const replay *r, float out[OBS_HISTORY][OBS_P], int world, int64_t step);
+
+#endif

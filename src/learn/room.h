@@ -1,5 +1,6 @@
 /* The room of a practice, shared by its parts: situations, attempts at them, and the trials of ways up. */
-#pragma once
+#ifndef HRC_LEARN_ROOM_H
+#define HRC_LEARN_ROOM_H
 
 #include "base/rng.h"
 #include "control/library.h"
@@ -67,3 +68,5 @@ hrc_status attempt_run(attempt *a, const practice *p, const situation *s, uint64
 
 /* Tries all ways up on some robots; the few that get up most of them, soonest, become the teacher's order. */
 hrc_status contest_run(practice *p, hrc_error *err);
+
+#endif

@@ -14,7 +14,8 @@
  *            0.5 m; so running is not drowned by walking.
  *
  * Uniform over all frames before the warm-up is over. A start is uniform within its bin. */
-#pragma once
+#ifndef HRC_LEARN_SAMPLING_H
+#define HRC_LEARN_SAMPLING_H
 
 #include "sim/env.h"
 
@@ -51,3 +52,5 @@ double sampling_entropy(const sampling *s); /* as a share of the highest */
 
 /* For env_create; the sampling is borrowed. */
 env_starts sampling_starts(sampling *s);
+
+#endif

@@ -1,6 +1,7 @@
 /* A way to train the tracker: PPO, or a model of the world. The driver (tracker_train.h) does what both need:
  * trials, figures, checkpoints. A method makes its own environment, networks and optimisers. */
-#pragma once
+#ifndef HRC_LEARN_TRACKER_METHOD_H
+#define HRC_LEARN_TRACKER_METHOD_H
 
 #include "base/state.h"
 #include "sim/env.h"
@@ -63,3 +64,5 @@ extern const tracker_method METHOD_WORLD, METHOD_PPO;
 
 const tracker_method *tracker_method_find(const char *name); /* NULL when there is none */
 const char *tracker_method_names(void);                      /* "world-model, ppo" */
+
+#endif

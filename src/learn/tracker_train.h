@@ -3,7 +3,8 @@
  *
  * A resumed run equals the uninterrupted one, bit for bit, when the number of iterations is given: then
  * nothing depends on the clock. */
-#pragma once
+#ifndef HRC_LEARN_TRACKER_TRAIN_H
+#define HRC_LEARN_TRACKER_TRAIN_H
 
 #include "base/json.h"
 #include "learn/tracker_method.h"
@@ -68,3 +69,5 @@ hrc_status tracker_checkpoint_load(tracker_trainer *t, const char *path, bool ch
 
 /* The model as a file. data: words for the sentence on how it was trained. */
 hrc_status tracker_trainer_export(tracker_trainer *t, const char *path, const char *data, hrc_error *err);
+
+#endif

@@ -1,7 +1,8 @@
 /* Trials: how well a tracker follows references in MuJoCo from given starts. Deterministic: exactly the
  * reference's state at the start, the mean action, no noise, no push, no randomisation; so the same weights
  * give the same figures, whatever the number of threads. */
-#pragma once
+#ifndef HRC_LEARN_TRIAL_H
+#define HRC_LEARN_TRIAL_H
 
 #include "sim/reference.h"
 #include "sim/sim.h"
@@ -60,3 +61,5 @@ typedef struct {
 
 /* Over the trials whose clip has this mark; mark NULL: over all. marks (clips). */
 trial_summary trial_summarise(const trial *list, int n, const int *marks, int mark);
+
+#endif

@@ -11,7 +11,8 @@
  * root of how many lessons they have, so that what is easy and frequent does not win.
  *
  * A tuple depends on its random stream alone, so batches are the same for any number of threads. */
-#pragma once
+#ifndef HRC_LEARN_TUPLES_H
+#define HRC_LEARN_TUPLES_H
 
 #include <stdbool.h>
 
@@ -63,3 +64,5 @@ void tuples_measure(const tuple_set *set, uint64_t seed, plan_scales *out);
  * |d p_b / d q_d|^2. Joints from the Jacobian's columns; a root position channel moves all links alike; a
  * channel of the 6D orientation acts through its Gram-Schmidt rotation, by central differences. */
 void kinematic_weight(float w[PLAN_D], const float qpos[HRC_NQ]);
+
+#endif

@@ -6,7 +6,8 @@
  *            rise. Nothing tells place or heading.
  *   o (70)   = shift + scale (net(x^) + skip x^): world_state.h says what they do. x^ is normalised; `skip`
  *            is linear and starts as a ridge regression, so that the network learns what is not linear. */
-#pragma once
+#ifndef HRC_LEARN_WORLD_H
+#define HRC_LEARN_WORLD_H
 
 #include "learn/mlp_pass.h"
 #include "learn/world_points.h"
@@ -60,3 +61,5 @@ NN_FN void world_backward(world_pass *p, real *ds, real *dtarget, const real *dn
 
 /* grads += of all rows. */
 NN_FN void world_weights(world_pass *p, real *grads);
+
+#endif

@@ -1,6 +1,7 @@
 /* The part of training through a world model that happens in MuJoCo: the policy acts with some noise, and
  * what happens is kept. */
-#pragma once
+#ifndef HRC_LEARN_WORLD_COLLECT_H
+#define HRC_LEARN_WORLD_COLLECT_H
 
 #include "learn/policy_pass.h"
 #include "learn/replay.h"
@@ -37,3 +38,5 @@ void collector_step(collector *c, const track_model *m, double noise);
 /* Linked steps, newest first, as pairs for the world model: states, targets, states after. Returns how many.
  */
 int collector_pairs(const collector *c, float *s, float *target, float *next, int most);
+
+#endif

@@ -4,7 +4,8 @@
  *   L = mean over rows of sum_i weight_i (sqrt(1 + (e_i / sigma_i)^2) - 1) / sum_i weight_i
  *
  * sigma_i: the standard deviation of a period's change of number i. */
-#pragma once
+#ifndef HRC_LEARN_WORLD_FIT_H
+#define HRC_LEARN_WORLD_FIT_H
 
 #include "learn/world.h"
 
@@ -33,3 +34,5 @@ NN_FN void world_fit_free(world_fit *f);
 
 /* truth and target are filled by the caller. grads += */
 NN_FN world_fit_result world_fit_gradient(world_fit *f, real *grads, const real *params);
+
+#endif

@@ -7,7 +7,8 @@
  *   height h = z + ez.r - radius          dr/dq_k = c_k
  *   velocity y = v + w x r + sum qd_j c_j, of which u = ez.y rises
  *   d(sum qd_j c_j)/dq_k = a_k x sum_{j>=k} qd_j c_j + (sum_{j<k} qd_j a_j) x c_k */
-#pragma once
+#ifndef HRC_LEARN_WORLD_POINTS_H
+#define HRC_LEARN_WORLD_POINTS_H
 
 #include "learn/world_state.h"
 
@@ -48,3 +49,5 @@ NN_FN void world_points_back(world_lanes ds, const world_pose *pose, const world
 
 /* rows (n <= WORLD_LANES, WS) into lanes; the last row fills the rest. */
 NN_FN void world_to_lanes(world_lanes out, const real *rows, int n);
+
+#endif

@@ -13,7 +13,8 @@
  *   v' = v + o_v ...          vbar = v + o_vbar ...
  *   z' = z + h ez.vbar        x' = x + h ex.vbar    y' = y + h ey.vbar
  *   e' = normalise(e + h e x wbar)                  q' = q + h qbar */
-#pragma once
+#ifndef HRC_LEARN_WORLD_STATE_H
+#define HRC_LEARN_WORLD_STATE_H
 
 #include "nn/real.h"
 #include "robot/g1.h"
@@ -53,3 +54,5 @@ NN_FN void world_advance(real next[WS], const real s[WS], const real o[WO]);
 /* dnext -> ds += and d_o set. */
 NN_FN void world_advance_back(real ds[WS], real d_o[WO], const real dnext[WS], const real s[WS],
                               const real next[WS], const real o[WO]);
+
+#endif

@@ -1,5 +1,6 @@
 /* Three-vectors of networks' numbers: base/rot.h in the precision of `real`, and sums. */
-#pragma once
+#ifndef HRC_LEARN_WORLD_VEC_H
+#define HRC_LEARN_WORLD_VEC_H
 
 #include "base/rot.h"
 #include "nn/real.h"
@@ -24,3 +25,5 @@ static inline void add_cross3(real out[3], real scale, const real a[3], const re
     cross3(c, a, b);
     add3(out, scale, c);
 }
+
+#endif

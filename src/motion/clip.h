@@ -1,6 +1,7 @@
 /* A clip: frames of qpos at a constant rate, and where they come from. All importers end here, with
  * quaternions w,x,y,z and joints in the G1's order. */
-#pragma once
+#ifndef HRC_MOTION_CLIP_H
+#define HRC_MOTION_CLIP_H
 
 #include <stdbool.h>
 
@@ -66,3 +67,5 @@ hrc_status clip_cut(clip *out, const clip *in, int first, int last, hrc_error *e
 /* qvel (n, HRC_NV), MuJoCo's frames (linear world, angular in the pelvis frame): central differences inside,
  * one-sided at the ends. */
 void clip_velocities(float *qvel, const clip *c);
+
+#endif

@@ -20,7 +20,8 @@
  * Metadata "clips" is a JSON array with one object per clip (name, category, split, phases, ...); source and
  * licence are metadata of their own when they are the same for all; "left_out" names what was refused and
  * why. A corpus holds nothing of the machine or time it was made on: equal input gives equal bytes. */
-#pragma once
+#ifndef HRC_MOTION_CORPUS_H
+#define HRC_MOTION_CORPUS_H
 
 #include <stdbool.h>
 
@@ -123,3 +124,5 @@ void corpus_item_free(corpus_item *item);
 /* In the order of the items. meta: further pairs, e.g. an acknowledgement. */
 hrc_status corpus_write(const char *path, const corpus_item *items, int n, const corpus_left_out *left_out,
                         int nleft_out, const tensor_meta *meta, int nmeta, hrc_error *err);
+
+#endif

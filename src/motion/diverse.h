@@ -5,7 +5,8 @@
  * them. Two moments are as far apart as the root of: the mean of the three distances of posture, plus the
  * squares of the differences in velocity (0.5 m/s counts 1) and turning (1 rad/s counts 1). About 0.2 rad in
  * every joint make 0.4. */
-#pragma once
+#ifndef HRC_MOTION_DIVERSE_H
+#define HRC_MOTION_DIVERSE_H
 
 #include "motion/clip.h"
 #include "robot/posture.h"
@@ -23,3 +24,5 @@ void moments_free(moments *m);
 
 /* Share of a's moments that are further than `near` from all of b's. */
 double moments_new(const moments *a, const moments *b, double near);
+
+#endif

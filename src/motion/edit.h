@@ -1,5 +1,6 @@
 /* What training and evaluation do to a clip: the mirror image, and a reference that is held. */
-#pragma once
+#ifndef HRC_MOTION_EDIT_H
+#define HRC_MOTION_EDIT_H
 
 #include "motion/clip.h"
 
@@ -9,3 +10,5 @@ void clip_mirror(clip *c);
 /* Zero-order hold, in place: every frame becomes the first of its period of `seconds` (rounded to whole
  * frames, at least one). */
 void clip_hold(clip *c, double seconds);
+
+#endif

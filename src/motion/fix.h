@@ -1,7 +1,8 @@
 /* Repair of a clip, each step by itself and in place. A clip that was optimised in blocks is first cut at
  * its seams; then in this order: median, low-pass, clamp, lift (filters and clamps can push a foot under
  * the floor, so lifting comes last). A step that fails leaves the clip as it was before that step. */
-#pragma once
+#ifndef HRC_MOTION_FIX_H
+#define HRC_MOTION_FIX_H
 
 #include <stdbool.h>
 
@@ -46,3 +47,5 @@ void fix_clamp_within(clip *c, double rad); /* those that are no further beyond 
 /* Piece k of a clip of n frames cut at multiples of `seam` (0: never), without pieces that are too short;
  * false when there is no such piece. */
 bool fix_piece(int n, double fps, int seam, int k, int *first, int *last);
+
+#endif

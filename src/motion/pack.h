@@ -6,7 +6,8 @@
  *   low   U8 (36, n)  of each difference d, modulo 65536, as z = 2 d or -2 d - 1 when d < 0
  *   high  U8 (36, n)  z = 256 high + low
  * Differences of order k: x[0], then those of order 1 of 2 frames, ... up to k, of which the rest is. */
-#pragma once
+#ifndef HRC_MOTION_PACK_H
+#define HRC_MOTION_PACK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,3 +40,5 @@ bool pack_holds(const uint8_t *block, int64_t size, int n);
 
 /* Fails with HRC_EFORMAT on a block that is not one of n frames. */
 hrc_status unpack_codes(uint16_t *codes, int n, const uint8_t *block, int64_t size, hrc_error *err);
+
+#endif

@@ -9,7 +9,8 @@
  *
  * Phases follow each other without gap or overlap from the first frame to the last. A stay on the ground
  * is split where the posture changes for at least 0.3 s. */
-#pragma once
+#ifndef HRC_MOTION_PHASES_H
+#define HRC_MOTION_PHASES_H
 
 #include "motion/clip.h"
 
@@ -73,3 +74,5 @@ hrc_status phases_get_up(int *first, int *last, const clip *c, hrc_error *err);
  *   locomotion     what is daily and covers more than 0.5 m/s in the mean
  *   daily          what is locomotion and covers less than 0.05 m/s */
 const char *kind_of(const clip *c, const phase *phases, int nphases, const char *called);
+
+#endif

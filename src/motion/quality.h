@@ -15,7 +15,8 @@
  * it does lies within 10 cm of the hull of everything that is under 3 cm; frames of flight are not asked.
  *
  * A jump is a single frame off the mean of its two neighbours, much further than the frames around it. */
-#pragma once
+#ifndef HRC_MOTION_QUALITY_H
+#define HRC_MOTION_QUALITY_H
 
 #include <stdbool.h>
 
@@ -93,3 +94,5 @@ hrc_status quality_measure(quality *q, const clip *c, hrc_error *err);
 void quality_jumps_measure(quality *q, const clip *c, double *off);
 
 void quality_judge(quality *q); /* verdict and reasons from the figures; quality_measure calls it */
+
+#endif

@@ -7,7 +7,8 @@
  * posture on the ground, with or without getting up; the rest: by subject, the part of the name before
  * '_'), shuffled by the seed, and taken in turn from every stratum until the quota is filled. Falls never
  * give more than half of a stratum, so that training keeps getting up from every posture. */
-#pragma once
+#ifndef HRC_MOTION_SPLIT_H
+#define HRC_MOTION_SPLIT_H
 
 #include "motion/suite.h"
 
@@ -39,3 +40,5 @@ typedef struct {
 #define SPLIT_CATEGORIES 6
 
 extern const split_quota SPLIT_QUOTA[SPLIT_CATEGORIES];
+
+#endif

@@ -1,5 +1,6 @@
 /* Order statistics of small samples. */
-#pragma once
+#ifndef HRC_MOTION_STATS_H
+#define HRC_MOTION_STATS_H
 
 void numbers_sort(double *x, int n); /* upwards */
 
@@ -10,3 +11,5 @@ double median(double *x, int n); /* sorts x too */
 /* The acceleration of a least squares parabola through z[0], z[stride] ... z[(n-1) stride], dt apart; n >= 3.
  */
 double parabola_acceleration(const double *z, int n, int stride, double dt);
+
+#endif

@@ -6,7 +6,8 @@
  * clip: a clip of the corpus, or a file (whatever has a '/', '.' or '#'; relative to the suite's folder).
  * first, last: frames at 50 Hz, both included. hold: seconds of zero-order hold of the whole reference,
  * 0 for none. Empty lines and lines that begin with '#' are comments. */
-#pragma once
+#ifndef HRC_MOTION_SUITE_H
+#define HRC_MOTION_SUITE_H
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -56,3 +57,5 @@ void suite_free(suite *s);
 
 /* Sequence i as a clip at 50 Hz, cut and held. c may be NULL when the suite names only files. */
 hrc_status suite_clip(const suite *s, int i, const corpus *c, clip *out, hrc_error *err);
+
+#endif

@@ -1,7 +1,8 @@
 /* What the floor can carry: the convex hull of the places where the robot touches it, and the point in which
  * the floor's force has to act for the centre of mass to move as it does. A motion whose point leaves the
  * hull makes the robot fall over. */
-#pragma once
+#ifndef HRC_MOTION_SUPPORT_H
+#define HRC_MOTION_SUPPORT_H
 
 #include "robot/capsules.h"
 
@@ -25,3 +26,5 @@ double support_nearest(const support_hull *h, const double at[2], double out[2])
 bool support_point(double at[2], double *lever, double (*com)[3], int n, int i, int half, double fps);
 
 int support_half(double fps); /* the half width used here, frames */
+
+#endif

@@ -1,7 +1,8 @@
 /* AdamW with decoupled weight decay, linear warm-up and cosine decay of the rate, clipping by the norm of
  * all gradients, and an exponential average of the weights. Sums run over fixed pieces in fixed order, so a
  * step is the same for any number of threads. */
-#pragma once
+#ifndef HRC_NN_ADAM_H
+#define HRC_NN_ADAM_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,4 +40,6 @@ NN_FN double adam_step(adam *a, const nn_ops *ops, pool *p, real *params, const 
 #ifndef NN_DOUBLE
 /* Both moments (of a light state only the second), the averaged weights and the steps taken. */
 void adam_state(adam *a, state_list *l, const char *prefix);
+#endif
+
 #endif

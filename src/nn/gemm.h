@@ -6,7 +6,8 @@
  *   gemm_library    OpenBLAS (learn/gemm_library.h), which only the program links
  * A product is shared out by calling one of them on blocks of the result, whose borders never depend on the
  * number of threads; so results are the same for any number. */
-#pragma once
+#ifndef HRC_NN_GEMM_H
+#define HRC_NN_GEMM_H
 
 #include "nn/ops.h"
 
@@ -18,4 +19,6 @@ void nn_gemm_float(float *c, const float *a, const float *b, int m, int n, int k
                    int flags);
 void nn_gemm_bf16(float *c, const float *a, const float *b, int m, int n, int k, int ldc, int lda, int ldb,
                   int flags);
+#endif
+
 #endif

@@ -1,7 +1,8 @@
 /* Weights that many products of one update share, packed once for all of them (bfloat16). A table of
  * functions names such a store (nn_ops.kept) while the weights stay what they are; a product that finds its
  * second factor in it skips the packing. */
-#pragma once
+#ifndef HRC_NN_KEPT_H
+#define HRC_NN_KEPT_H
 
 #include <stdbool.h>
 
@@ -31,3 +32,5 @@ void nn_kept_pack(nn_kept *s, int i);
 
 /* NULL where it is not kept, and for a first factor that is turned (GEMM_TA). */
 const nn_packed *nn_kept_find(const nn_kept *s, const float *b, int n, int k, int ldb, int flags);
+
+#endif

@@ -2,7 +2,8 @@
  * piece: weight (out,in) and bias (out) of each layer in turn. All calls work on rows first .. first+n-1 of
  * arrays of `rows` rows, so that a batch can be shared out by rows; the weights' gradient is then shared out
  * by rows of the weight, over the whole batch. */
-#pragma once
+#ifndef HRC_NN_MLP_H
+#define HRC_NN_MLP_H
 
 #include "nn/ops.h"
 #include "nn/params.h"
@@ -52,3 +53,5 @@ bool nn_mlp_keep_inputs(const nn_mlp *m, nn_kept *s, const float *params, int co
 
 /* Where nn_mlp_back leaves the gradient of hidden layer 1, 2, ... before its activation: (rows, size). */
 NN_FN const real *nn_mlp_gradient(const nn_mlp *m, const real *work, int layer, int rows);
+
+#endif

@@ -6,7 +6,8 @@
  * they say otherwise. Letters: B samples, T tokens of a sample, C channels, H heads, n any number of values.
  * All arrays are dense, row-major; "mod" arrays have their own stride between samples, because they are
  * slices of the matrix that holds the modulation of all blocks. */
-#pragma once
+#ifndef HRC_NN_OPS_H
+#define HRC_NN_OPS_H
 
 #include "nn/cpu.h"
 #include "nn/kept.h"
@@ -111,3 +112,5 @@ static inline void nn_linear_back_w(const nn_ops *o, real *dw, real *db, const r
 
 /* e (n,S) = [cos(t f_i)..., sin(t f_i)...], f_i = 10000^(-i / (S/2)); t (n), S even */
 NN_FN void nn_sinusoid(real *e, const real *t, int n, int S);
+
+#endif

@@ -3,7 +3,8 @@
  * columns side by side: one cache line a step, read from begin to end. bfloat16 panels hold pairs of k, as
  * the processor's dot product wants them. With bfloat16 the rows of x are rounded too, on every processor,
  * so that all of them compute the same but for the order of sums. */
-#pragma once
+#ifndef HRC_NN_PACKED_H
+#define HRC_NN_PACKED_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -84,3 +85,5 @@ static inline float nn_from_bf16(uint16_t x)
     } v = {.u = (uint32_t)x << 16};
     return v.f;
 }
+
+#endif

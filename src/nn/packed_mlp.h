@@ -1,5 +1,6 @@
 /* A stack of linear layers for inference: weights packed once, one row at a time, no allocation. */
-#pragma once
+#ifndef HRC_NN_PACKED_MLP_H
+#define HRC_NN_PACKED_MLP_H
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -21,3 +22,5 @@ hrc_status packed_mlp_create(packed_mlp *p, const nn_mlp *m, const float *params
 
 /* y (out) = f(x (in)) */
 void packed_mlp_run(packed_mlp *p, float *y, const float *x);
+
+#endif

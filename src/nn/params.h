@@ -2,7 +2,8 @@
  * after the other. Sizes, initial values and file contents derive from the list. Gradients, both moments and
  * the averaged weights are blocks of the same layout, so saving is one write, the sum over machines one
  * reduction, the norm one loop. */
-#pragma once
+#ifndef HRC_NN_PARAMS_H
+#define HRC_NN_PARAMS_H
 
 #include <stdint.h>
 
@@ -53,4 +54,6 @@ hrc_status nn_layout_check(const nn_layout *l, const tensorfile *file, const cha
 /* From float or bfloat16 tensors that pass nn_layout_check. */
 hrc_status nn_layout_load(float *params, const nn_layout *l, const tensorfile *file, const char *prefix,
                           hrc_error *err);
+#endif
+
 #endif

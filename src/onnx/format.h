@@ -1,6 +1,7 @@
 /* ONNX as protobuf: the numbers of onnx.proto that this folder reads and writes, as documented with the
  * format. */
-#pragma once
+#ifndef HRC_ONNX_FORMAT_H
+#define HRC_ONNX_FORMAT_H
 
 enum { WIRE_VARINT, WIRE_64, WIRE_BLOCK, WIRE_32 = 5 };
 
@@ -41,3 +42,5 @@ enum { DIM_VALUE = 1, DIM_PARAMETER = 2 };
 /* Element types of tensors, and kinds of attributes. */
 enum { TYPE_FLOAT = 1, TYPE_INT64 = 7 };
 enum { KIND_FLOAT = 1, KIND_INT = 2, KIND_STRING = 3, KIND_TENSOR = 4, KIND_INTS = 7 };
+
+#endif

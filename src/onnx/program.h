@@ -1,5 +1,6 @@
 /* Inside an onnx_program, for the operators: values, steps, and what an operator is. */
-#pragma once
+#ifndef HRC_ONNX_PROGRAM_H
+#define HRC_ONNX_PROGRAM_H
 
 #include "nn/ops.h"
 #include "nn/packed.h"
@@ -81,3 +82,5 @@ hrc_status onnx_list(const onnx_builder *b, const char *name, const onnx_slot *i
 hrc_status onnx_want_float(const onnx_builder *b, const onnx_slot *s);
 void onnx_like(onnx_slot *out, const onnx_slot *in);  /* type and shape */
 void onnx_alias(onnx_slot *out, const onnx_slot *in); /* its numbers; type and count must be equal */
+
+#endif

@@ -1,7 +1,8 @@
 /* Reads ONNX models: graph, constants and metadata as plain structs. Everything is checked against the file's
  * own size; nothing is run here (run.h does that). Tensors are float or int64; their data may lie in a file
  * beside. */
-#pragma once
+#ifndef HRC_ONNX_READ_H
+#define HRC_ONNX_READ_H
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -59,3 +60,5 @@ void onnx_file_free(onnx_file *f);
 
 const char *onnx_metadata(const onnx_file *f, const char *key); /* NULL: not there */
 const onnx_array *onnx_find(const onnx_array *list, int n, const char *name);
+
+#endif

@@ -4,7 +4,8 @@
  * Anything it does not know is refused with the node and the operator.
  *
  * A program is immutable and may be shared; a runner is the memory of one thread, and never allocates. */
-#pragma once
+#ifndef HRC_ONNX_RUN_H
+#define HRC_ONNX_RUN_H
 
 #include "onnx/read.h"
 
@@ -27,3 +28,5 @@ void onnx_runner_free(onnx_runner *r);           /* NULL is fine */
 float *onnx_runner_input(onnx_runner *r, int i); /* to be filled before a run; kept from run to run */
 const float *onnx_runner_output(const onnx_runner *r, int i);
 void onnx_run(onnx_runner *r);
+
+#endif

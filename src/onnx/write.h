@@ -1,6 +1,7 @@
 /* Writes ONNX models (opset 13): a graph is built node by node and encoded as protobuf by hand, which is less
  * than a protobuf library would need around it. Names are the caller's; nothing is checked but memory. */
-#pragma once
+#ifndef HRC_ONNX_WRITE_H
+#define HRC_ONNX_WRITE_H
 
 #include "base/text.h"
 #include "nn/mlp.h"
@@ -62,3 +63,5 @@ onnx_value onnx_mlp(const onnx_layers *l, const nn_mlp *m, const float *params, 
 
 /* Metadata: numbers separated by commas, with all their digits. */
 void onnx_meta_list(onnx_graph *g, const char *key, const float *values, int n);
+
+#endif

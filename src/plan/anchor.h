@@ -18,7 +18,8 @@
  *
  * Poses are written as tokens of D = 38 numbers in the heading frame of the state: joints 29, travel of the
  * root since now 3, orientation of the root as 6D rotation 6. */
-#pragma once
+#ifndef HRC_PLAN_ANCHOR_H
+#define HRC_PLAN_ANCHOR_H
 
 #include <stdbool.h>
 
@@ -66,3 +67,5 @@ void plan_token(float out[PLAN_D], const plan_frame *frame, const float origin[H
                 const float qpos[HRC_NQ]);
 void plan_pose(float qpos[HRC_NQ], const plan_frame *frame, const float origin[HRC_NQ],
                const float token[PLAN_D]);
+
+#endif

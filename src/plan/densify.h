@@ -1,6 +1,7 @@
 /* From K keyframes to the reference at any time: a cubic spline through joints and root position, slerp
  * between orientations, and the velocities of the same curves. */
-#pragma once
+#ifndef HRC_PLAN_DENSIFY_H
+#define HRC_PLAN_DENSIFY_H
 
 #include "robot/g1.h"
 
@@ -45,3 +46,5 @@ void plan_window_at(float out[HRC_NQ], const float (*reference)[HRC_NQ], float f
 
 /* frame: that of the reference t seconds after keyframe 0; becomes the plan's. */
 void plan_difference_add(hrc_frame *frame, const plan_curve *curve, float t);
+
+#endif

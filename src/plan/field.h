@@ -12,7 +12,8 @@
  *
  * Positions are learned and begin as sinusoids. mod and head begin at zero: at first every block is the
  * identity and v is 0. This file is the list of parameters; learn/field_train.h trains, plan/ infers. */
-#pragma once
+#ifndef HRC_PLAN_FIELD_H
+#define HRC_PLAN_FIELD_H
 
 #include "base/status.h"
 #include "nn/mlp.h"
@@ -78,3 +79,5 @@ NN_FN hrc_status field_init(field *f, field_shape shape, hrc_error *err);
 
 /* Multiplications of one forward pass of one sample, for rates in FLOP/s (two each). */
 NN_FN double field_products(const field_shape *s);
+
+#endif

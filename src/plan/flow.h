@@ -5,7 +5,8 @@
  * For data of unit variance skip(t) x_t is the best linear guess of v = x_1 - x_0 that needs no condition,
  * and gain^2 the variance of what it misses. So the network need not carry the noise through all of its
  * layers to subtract it at the end, and what it learns has size 1 at every t. */
-#pragma once
+#ifndef HRC_PLAN_FLOW_H
+#define HRC_PLAN_FLOW_H
 
 #include <math.h>
 
@@ -23,3 +24,5 @@ static inline float flow_gain(float t)
 {
     return 1 / sqrtf(flow_spread(t));
 }
+
+#endif

@@ -2,7 +2,8 @@
  * create. The times of a plan's integration steps are known beforehand, so their embeddings are made once;
  * and the modulation of all blocks for all steps is one product at the start of a plan instead of one per
  * step (41 % of the weights are then read once a plan). */
-#pragma once
+#ifndef HRC_PLAN_INFER_H
+#define HRC_PLAN_INFER_H
 
 #include "base/pool.h"
 #include "nn/packed.h"
@@ -21,3 +22,5 @@ void infer_begin(infer *s, const float *cond); /* cond (net->cond), normalised *
 
 /* v (tokens, dim) at times[step]; x (tokens, dim). */
 void infer_step(infer *s, float *v, const float *x, int step);
+
+#endif

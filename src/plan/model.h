@@ -1,6 +1,7 @@
 /* A planner on disk: the weights of its velocity field, the scales it was trained with, which question it
  * answers, and plans to recognise it by. */
-#pragma once
+#ifndef HRC_PLAN_MODEL_H
+#define HRC_PLAN_MODEL_H
 
 #include <stdbool.h>
 
@@ -48,3 +49,5 @@ void plan_model_free(plan_model *m);
  * plan_model_round first. */
 void plan_model_round(plan_model *m); /* to bfloat16 */
 hrc_status plan_model_save(const plan_model *m, bool bf16, const char *path, hrc_error *err);
+
+#endif

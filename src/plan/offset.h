@@ -11,7 +11,8 @@
  * that of the reference; root angular (root frame) w_R - a R_R^T e / span. The offset fades evenly from the
  * very first frame, as it does when keyframe 0 is extrapolated from 1 and 2: there is no kick at the
  * beginning. */
-#pragma once
+#ifndef HRC_PLAN_OFFSET_H
+#define HRC_PLAN_OFFSET_H
 
 #include <stdbool.h>
 
@@ -52,3 +53,5 @@ void plan_offset_set(plan_offset *o, const float state[HRC_NQ], const float refe
  * ref_qpos and ref_qvel; qvel NULL: not wanted. */
 void plan_offset_frame(float qpos[HRC_NQ], float *qvel, const plan_offset *o, const float ref_qpos[HRC_NQ],
                        const float *ref_qvel, float t);
+
+#endif

@@ -1,7 +1,8 @@
 /* The planner: from the robot's state and the reference to the next 0.2 s of motion as K keyframes
  * (paper 3.2): a few Euler steps of the learned flow, started near the anchored plan (plan/anchor.h). The
  * same question and seed give the same plan; nothing is allocated after create. One object, one thread. */
-#pragma once
+#ifndef HRC_PLAN_PLANNER_H
+#define HRC_PLAN_PLANNER_H
 
 #include "plan/guard.h"
 #include "plan/infer.h"
@@ -38,3 +39,5 @@ hrc_status planner_verify(const plan_model *m, hrc_error *err);
 
 /* Plans to record: questions near and far from the reference. */
 hrc_status planner_record(plan_example out[PLAN_EXAMPLES], const plan_model *m, hrc_error *err);
+
+#endif

@@ -3,7 +3,8 @@
  *
  * D = 38: joints 29, root position 3, root orientation as 6D rotation 6.
  * D = 35: without the root position: only what encoders and an IMU give. */
-#pragma once
+#ifndef HRC_PLAN_STATE_H
+#define HRC_PLAN_STATE_H
 
 #include "robot/g1.h"
 
@@ -33,3 +34,5 @@ static inline int plan_rot_at(int D)
 plan_frame plan_frame_of(const float qpos[HRC_NQ]);
 
 void plan_encode(float *out, int D, const plan_frame *frame, const float qpos[HRC_NQ]);
+
+#endif

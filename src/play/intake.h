@@ -1,7 +1,8 @@
 /* A motion file that a viewer sends: collected in memory, read on a thread of its own by the readers of the
  * command line, and handed out as a motion that the playground can follow. It is never a file on disk, and
  * its name is no path. One at a time. */
-#pragma once
+#ifndef HRC_PLAY_INTAKE_H
+#define HRC_PLAY_INTAKE_H
 
 #include "motion/clip.h"
 
@@ -32,3 +33,5 @@ typedef struct {
 } intake_result;
 
 bool intake_take(intake *t, intake_result *out);
+
+#endif

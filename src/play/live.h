@@ -1,6 +1,7 @@
 /* The playground in real time: its own thread steps it 50 times a second of the chosen speed. Others leave
  * orders in a box and read the newest frame; neither ever makes it wait. */
-#pragma once
+#ifndef HRC_PLAY_LIVE_H
+#define HRC_PLAY_LIVE_H
 
 #include "play/playground.h"
 
@@ -66,3 +67,5 @@ typedef struct {
 } live_counts;
 
 live_counts live_count(live *l);
+
+#endif

@@ -2,7 +2,8 @@
  * changes the robots is an order; orders are kept with the step at which they came, so a run can be had
  * again, bit for bit. Without a tracker the joints follow the reference by PD control alone. No thread but
  * the simulator's pool, no clock, no network. */
-#pragma once
+#ifndef HRC_PLAY_PLAYGROUND_H
+#define HRC_PLAY_PLAYGROUND_H
 
 #include "play/run.h"
 
@@ -46,3 +47,5 @@ const play_robot *playground_robot(const playground *p, int i);
 /* The run from its beginning, and such a run again. */
 const play_run *playground_run(const playground *p);
 hrc_status playground_restore(playground *p, const play_run *run, hrc_error *err);
+
+#endif

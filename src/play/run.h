@@ -1,6 +1,7 @@
 /* A run of the playground: how its scene began, and every order with its step. As JSON:
  * {"scene": {...}, "orders": [[step, order], ...], "whole": true}. */
-#pragma once
+#ifndef HRC_PLAY_RUN_H
+#define HRC_PLAY_RUN_H
 
 #include "base/json.h"
 #include "eval/course.h"
@@ -143,3 +144,5 @@ json_t *play_run_json(const play_run *r, const catalog *motions);
 hrc_status play_run_parse(play_run *out, const json_t *value, const catalog *motions, hrc_error *err);
 
 bool play_begins(play_kind k); /* such an order begins a new run */
+
+#endif

@@ -1,5 +1,6 @@
 /* The playground on the web: one page, many viewers, one of whom controls. */
-#pragma once
+#ifndef HRC_PLAY_SERVER_H
+#define HRC_PLAY_SERVER_H
 
 #include "play/live.h"
 
@@ -26,3 +27,5 @@ typedef struct {
 } play_server_counts;
 
 play_server_counts play_server_count(play_server *s);
+
+#endif

@@ -1,7 +1,8 @@
 /* A small web server: answers from memory, and WebSocket viewers. A viewer is asked for when its line is free
  * and gets what is newest then; nothing is ever queued for it. libwebsockets stands behind this header. All
  * calls of the handlers come from the thread that serves. */
-#pragma once
+#ifndef HRC_PLAY_WEB_H
+#define HRC_PLAY_WEB_H
 
 #include <stdbool.h>
 
@@ -42,3 +43,5 @@ int web_port(const web *w);
 void web_serve(web *w, bool (*stop)(void *), void *ctx); /* until stop says so; asked a few times a second */
 void web_wake(web *w);                                   /* there is something new; from any thread */
 void web_free(web *w);                                   /* NULL is fine */
+
+#endif

@@ -9,7 +9,8 @@
  *   root speed         100 m/s      12 m/s        100 m/s    (the corpus: 7.6)
  *   root turn          100 rad/s    50 rad/s      100 rad/s  (the corpus: 26)
  *   quaternion         1 % off unit length, each */
-#pragma once
+#ifndef HRC_ROBOT_BOUNDS_H
+#define HRC_ROBOT_BOUNDS_H
 
 #include <stdbool.h>
 
@@ -25,3 +26,5 @@ hrc_status bounds_aim(const float qpos[HRC_NQ], hrc_error *err); /* a planner's 
 /* A joint's target within twice what full effort takes, beyond its hard limits: farther out no target pulls
  * harder. False, and nothing changed, where a target is not finite. */
 bool bounds_target(double q[HRC_JOINTS]);
+
+#endif

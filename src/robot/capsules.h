@@ -1,6 +1,7 @@
 /* The robot's collision capsules in the world: where they are, how far the lowest reaches under the floor
  * (the plane z = 0), how far two of them are apart. Feet are the exact ones, seven capsules each. */
-#pragma once
+#ifndef HRC_ROBOT_CAPSULES_H
+#define HRC_ROBOT_CAPSULES_H
 
 #include <stdbool.h>
 
@@ -70,3 +71,5 @@ int capsule_pairs(capsule_pair out[CAPSULE_PAIRS], self_collision mode);
 
 /* Deepest pair and its gap, m (positive: nothing touches nearer than that, or 1 m, whichever is less). */
 double capsules_deepest(capsule_pair *which, const capsule *c, const capsule_pair *pairs, int n);
+
+#endif

@@ -1,7 +1,8 @@
 /* Forward kinematics of all links, in double. It keeps what a derivative needs: joint i turns about the world
  * axis axis[i+1] through pos[i+1] (its link's origin), so d p / d q_i = axis x (p - pos) for every point p on
  * that link or beyond. */
-#pragma once
+#ifndef HRC_ROBOT_FK_H
+#define HRC_ROBOT_FK_H
 
 #include "robot/g1.h"
 
@@ -24,3 +25,5 @@ void fk_velocities(fk_velocity *out, const fk_pose *pose, const double *qvel);
 
 void fk_point(double out[3], const fk_pose *pose, int link, const double local[3]);
 void fk_com(double out[3], const fk_pose *pose);
+
+#endif

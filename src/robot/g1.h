@@ -1,6 +1,7 @@
 /* The Unitree G1 with 29 joints, as tables: the one place that knows its shape. Joint i moves link i+1;
  * link 0 is the pelvis, which floats. Parents come before children. */
-#pragma once
+#ifndef HRC_ROBOT_G1_H
+#define HRC_ROBOT_G1_H
 
 #include "base/status.h"
 
@@ -91,3 +92,5 @@ bool list_word(const char **list, char *out, size_t size);
 
 /* Such a list of the G1's joints in any order: entry i is joint[i] of the G1. Says which differs. */
 hrc_status g1_joint_order(int joint[HRC_JOINTS], const char *list, const char *path, hrc_error *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* The G1 as a MuJoCo model file, written from the tables of g1.h: the tables are the one source, and
  * assets/g1.xml is what this writes with default options (a test keeps them equal). */
-#pragma once
+#ifndef HRC_ROBOT_MJCF_H
+#define HRC_ROBOT_MJCF_H
 
 #include "base/config.h"
 #include "base/text.h"
@@ -17,3 +18,5 @@ typedef struct {
 
 mjcf_options mjcf_from_config(const config *cfg); /* section [sim] */
 void mjcf_write(text *out, const mjcf_options *options);
+
+#endif

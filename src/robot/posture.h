@@ -1,6 +1,7 @@
 /* What on the ground and standing mean, and how a robot on the ground lies, whatever its heading and place:
  * to find the recorded moment that is most like it, and to bring that moment to where the robot is. */
-#pragma once
+#ifndef HRC_ROBOT_POSTURE_H
+#define HRC_ROBOT_POSTURE_H
 
 #include <stdbool.h>
 
@@ -48,3 +49,5 @@ float heading_between(const float from[4], const float to[4]); /* its angle, -pi
 /* A robot taken to where a recorded pose is: turned about the vertical and moved on the floor. Angular
  * velocity is in the robot's own frame and stays; qvel NULL: it rests. */
 void posture_bring(double qpos[HRC_NQ], double *qvel, const float to[HRC_NQ]);
+
+#endif

@@ -1,6 +1,7 @@
 /* What a controller may know of the robot at one instant, in the frames it wants them: made from qpos and
  * qvel in the same way for the simulator and the real robot. */
-#pragma once
+#ifndef HRC_ROBOT_STATE_H
+#define HRC_ROBOT_STATE_H
 
 #include "robot/g1.h"
 
@@ -33,3 +34,5 @@ void g1_pose_between(float out[HRC_NQ], const float a[HRC_NQ], const float b[HRC
 /* qvel (n, HRC_NV) of poses (n, HRC_NQ) at a constant rate: central differences inside, one-sided at the
  * ends. */
 void g1_velocities(float *qvel, const float *qpos, int n, double fps);
+
+#endif

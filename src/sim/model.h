@@ -1,5 +1,6 @@
 /* Inside src/sim: the compiled model, and what each thread steps worlds with. */
-#pragma once
+#ifndef HRC_SIM_MODEL_H
+#define HRC_SIM_MODEL_H
 
 #include <mujoco/mujoco.h>
 
@@ -28,3 +29,5 @@ hrc_status model_compile(mjModel **out, int *warnings, const config *cfg, hrc_er
 /* World into worker, and one physics step's torques; the two halves of stepping that speed.c shares. */
 void worker_load(const sim *s, sim_worker *k, const sim_world *w);
 void worker_actuate(const sim *s, sim_worker *k, sim_world *w, const double target[HRC_JOINTS]);
+
+#endif

@@ -1,6 +1,7 @@
 /* The motions an environment follows, with the kinematics of the tracked links computed once, so that a step
  * costs little. Clips are at 50 Hz. */
-#pragma once
+#ifndef HRC_SIM_REFERENCE_H
+#define HRC_SIM_REFERENCE_H
 
 #include <stdbool.h>
 
@@ -48,3 +49,5 @@ void ref_turn(float qpos[HRC_NQ], float qvel[HRC_NV], double yaw);
 
 /* Frames from `frame` until the robot stands, if that is within so many; -1 else. */
 int ref_stands_in(const ref_clip *c, int frame, int within);
+
+#endif

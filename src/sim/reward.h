@@ -6,7 +6,8 @@
  *   p^ = (robot x, robot y, reference z) + D (p_ref - root_ref),   q^ = D q_ref.
  * Penalties: squared change of the action; radians beyond the soft limits, both sides; links but feet and
  * hands that touch with more than 1 N. */
-#pragma once
+#ifndef HRC_SIM_REWARD_H
+#define HRC_SIM_REWARD_H
 
 #include "base/config.h"
 #include "robot/fk.h"
@@ -78,3 +79,5 @@ typedef struct {
 
 end_rules end_from_config(const config *cfg);
 end_kind end_check(const end_rules *r, const robot_view *robot, const ref_frame *ref);
+
+#endif

@@ -4,7 +4,8 @@
  * number of threads gives the same bits.
  *
  * Joint torque at every physics step: clamp(kp (target - q) - kd qd, +-effort). */
-#pragma once
+#ifndef HRC_SIM_H
+#define HRC_SIM_H
 
 #include <stdbool.h>
 
@@ -86,3 +87,5 @@ sim_info sim_describe(const sim *s);
 /* MuJoCo's own kinematics, the reference for robot/fk.h. */
 void sim_kinematics(sim *s, const double *qpos, const double *qvel, double pos[G1_LINKS][3],
                     double quat[G1_LINKS][4], double lin[G1_LINKS][3], double ang[G1_LINKS][3]);
+
+#endif

@@ -1,6 +1,7 @@
 /* How fast the simulator is on this machine: our stepping against bare mj_step over the same trajectory in
  * the same run, and many worlds on one thread against all threads. */
-#pragma once
+#ifndef HRC_SIM_SPEED_H
+#define HRC_SIM_SPEED_H
 
 #include "sim/sim.h"
 
@@ -15,3 +16,5 @@ typedef struct {
 } sim_speed;
 
 hrc_status sim_measure(sim_speed *out, const config *cfg, int threads, double seconds, hrc_error *err);
+
+#endif

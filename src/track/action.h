@@ -3,7 +3,8 @@
  *   reference   q_ref + scale a   q_ref: the first frame of the window the policy saw
  *   ahead       likewise, q_ref the fourth frame: the overdamped PD law follows kd / kp = 64 ms late, about
  *               three frames, so aiming that far ahead puts the joints where the reference is */
-#pragma once
+#ifndef HRC_TRACK_ACTION_H
+#define HRC_TRACK_ACTION_H
 
 #include "robot/g1.h"
 
@@ -16,3 +17,5 @@ int action_frame(action_basis basis); /* of the window, 0 first: which one q_ref
 /* offset (29): calibration error of the joints' zero in training, else NULL. */
 void action_target(double target[HRC_JOINTS], action_basis basis, const float action[HRC_JOINTS],
                    const float q_ref[HRC_JOINTS], const double *offset);
+
+#endif

@@ -6,7 +6,8 @@
  * .variance, normal.window.mean (41), .variance, codebook (codes,d) for VQ, robot.{q0,kp,kd,action_scale}
  * (29, F64), pair.{proprio,window,action} (n,.). Metadata: joint_names, observation, rotation, lead, basis,
  * fps, the network's shape, config (INI text), trained (a sentence). */
-#pragma once
+#ifndef HRC_TRACK_MODEL_H
+#define HRC_TRACK_MODEL_H
 
 #include "base/arena.h"
 #include "track/action.h"
@@ -54,3 +55,5 @@ hrc_status track_model_pairs(track_pairs *out, const char *path, hrc_error *err)
 void track_model_round(track_model *m);
 hrc_status track_model_save(const track_model *m, const track_pairs *pairs, bool bf16, const char *path,
                             hrc_error *err);
+
+#endif

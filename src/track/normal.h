@@ -1,7 +1,8 @@
 /* Running mean and variance of observations: networks see (x - mean) / (sigma + 0.01). Proprioception and
  * reference are normalised per quantity, with one statistic for all steps of history and window: rows of
  * `n` numbers repeat. */
-#pragma once
+#ifndef HRC_TRACK_NORMAL_H
+#define HRC_TRACK_NORMAL_H
 
 #include "base/arena.h"
 #include "base/state.h"
@@ -35,3 +36,5 @@ void normal_state(normal *s, state_list *l, const char *prefix);
 
 /* y (rows, n) = normalised x; y may be x. */
 void normal_apply(const normal *s, float *y, const float *x, size_t rows);
+
+#endif

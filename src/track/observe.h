@@ -17,7 +17,8 @@
  *  12  q 29            rad
  *
  * Critic (628): clean p(t) and window, then what only a simulator knows. */
-#pragma once
+#ifndef HRC_TRACK_OBSERVE_H
+#define HRC_TRACK_OBSERVE_H
 
 #include "robot/fk.h"
 #include "robot/state.h"
@@ -85,3 +86,5 @@ void obs_critic(float out[OBS_CRITIC], const float p[OBS_P], const float window[
 #define OBS_LAYOUT                                                                                           \
     "p: gravity 3, ang_vel 3, q-q0 29, qd 29, action 29; history 10 oldest first; "                          \
     "m: lin_vel 3, ang_vel 3, rot6d 6, q 29; window 10"
+
+#endif

@@ -11,7 +11,8 @@
  * same way. So that a pose which is held has a time, the speeds of the command carry the number of the frame:
  * bit b of it adds ONNX_FRAME_CODE to joint b's. With the frame, window and rotations follow from constants.
  * Actions come out counted from the default pose, whatever the model counts from. */
-#pragma once
+#ifndef HRC_TRACK_ONNX_H
+#define HRC_TRACK_ONNX_H
 
 #include "track/model.h"
 
@@ -33,3 +34,5 @@ void onnx_frame_code(float speed[HRC_JOINTS], int64_t row); /* adds it */
 hrc_status onnx_export_with_motion(const track_model *m, const hrc_motion *motion, onnx_dialect dialect,
                                    const char *path, hrc_error *err);
 hrc_status onnx_export_tracker(const track_model *m, const char *path, hrc_error *err);
+
+#endif

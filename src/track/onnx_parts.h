@@ -1,5 +1,6 @@
 /* Between the files of onnx.h: the tracker's network as nodes. */
-#pragma once
+#ifndef HRC_TRACK_ONNX_PARTS_H
+#define HRC_TRACK_ONNX_PARTS_H
 
 #include "onnx/write.h"
 #include "track/onnx.h"
@@ -27,3 +28,5 @@ void onnx_tracker_about(onnx_tracker *b);
 /* Columns from .. to-1 of x (rows, n). */
 onnx_value onnx_columns(onnx_graph *g, onnx_value x, int64_t from, int64_t to);
 onnx_value onnx_concat(onnx_graph *g, const onnx_value *in, int n, int64_t axis);
+
+#endif

@@ -8,7 +8,8 @@
  *   plain         our own export, track/onnx.h (others.c)
  *
  * A file that is none of them is refused with what differs. */
-#pragma once
+#ifndef HRC_TRACK_OTHERS_H
+#define HRC_TRACK_OTHERS_H
 
 #include "onnx/run.h"
 #include "track/observe.h"
@@ -55,3 +56,5 @@ bool others_step(others_runner *o, double target[HRC_JOINTS], const g1_state *s,
 
 /* The motion token of the last step of a plain one; n = 0: it has none. */
 const float *others_token(const others_runner *o, int *n);
+
+#endif

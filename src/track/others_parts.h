@@ -1,5 +1,6 @@
 /* Between the files of others.h. */
-#pragma once
+#ifndef HRC_TRACK_OTHERS_PARTS_H
+#define HRC_TRACK_OTHERS_PARTS_H
 
 #include "track/others.h"
 
@@ -30,3 +31,5 @@ void plain_observe(const others_model *m, others_memory *memory, float *proprio,
 /* HRC_JOINTS numbers of a list (robot/g1.h), or one for all, to out[joint[i]]; what: for the sentence. */
 hrc_status joint_numbers(const others_model *m, const char *list, const char *what, double out[HRC_JOINTS],
                          hrc_error *err);
+
+#endif

@@ -7,7 +7,8 @@
  *
  * and the critic, a network of its own: V(critic observation), 628 -> 1. Inputs are normalised (normal.h).
  * learn/policy_pass.h trains it, tracker.h runs it. */
-#pragma once
+#ifndef HRC_TRACK_POLICY_H
+#define HRC_TRACK_POLICY_H
 
 #include "base/config.h"
 #include "nn/mlp.h"
@@ -56,4 +57,6 @@ policy_shape policy_from_config(const config *cfg); /* section [tracker] */
 nn_activation policy_activation(const char *word);
 const char *policy_activation_name(nn_activation activation);
 void critic_from_config(critic *c, const config *cfg);
+#endif
+
 #endif

@@ -8,7 +8,8 @@
  *   none  e = z
  *
  * All calls work on rows that the caller hands over, so a batch can be shared out. */
-#pragma once
+#ifndef HRC_TRACK_QUANTIZE_H
+#define HRC_TRACK_QUANTIZE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,3 +84,5 @@ typedef struct {
 /* counts (quant_indices, quant_values) += how often each value occurs. */
 NN_FN void quant_count(const quant *q, int64_t *counts, const int32_t *index, int n);
 NN_FN quant_usage quant_usage_of(const quant *q, const int64_t *counts);
+
+#endif

@@ -1,6 +1,7 @@
 /* The tracker at 50 Hz: state and reference window in, joint targets out. Weights are packed once; a step
  * never allocates. The same calls serve evaluation and the robot. */
-#pragma once
+#ifndef HRC_TRACK_TRACKER_H
+#define HRC_TRACK_TRACKER_H
 
 #include "nn/packed.h"
 #include "track/model.h"
@@ -29,3 +30,5 @@ hrc_status tracker_load(track_model *m, const char *path, hrc_error *err);
 
 /* Save with recorded examples. bf16 rounds the model's weights in place. */
 hrc_status tracker_save(track_model *m, bool bf16, const char *path, hrc_error *err);
+
+#endif

@@ -1,5 +1,6 @@
 /* Zip archives, through libzip, to and from memory. */
-#pragma once
+#ifndef HRC_MOTION_IMPORT_ARCHIVE_H
+#define HRC_MOTION_IMPORT_ARCHIVE_H
 
 #include <stdbool.h>
 
@@ -29,3 +30,5 @@ hrc_status archive_pack(char **bytes, size_t *size, const char *path, const arch
                         bool deflate, hrc_error *err);
 hrc_status archive_write(const char *path, const archive_member *members, int n, bool deflate,
                          hrc_error *err);
+
+#endif

@@ -2,7 +2,8 @@
  * metres. A file with y up is turned by +90 degrees about x, (x,y,z) -> (x,-z,y), so a joint that does not
  * turn has this quarter turn as its orientation, and
  *     position of a joint = position of its parent + quat_rotate(orientation of its parent, offset). */
-#pragma once
+#ifndef HRC_MOTION_IMPORT_BVH_H
+#define HRC_MOTION_IMPORT_BVH_H
 
 #include <stdbool.h>
 
@@ -54,3 +55,5 @@ int bvh_find(const bvh *b, const char *joint); /* -1 when there is none of that 
 /* World pose of every joint in a frame, or in BVH_REST. pos (njoints, 3), quat (njoints, 4). A position
  * channel takes the place of that part of the offset; rotations apply in the order of the channels. */
 void bvh_pose(const bvh *b, int frame, double (*pos)[3], double (*quat)[4]);
+
+#endif

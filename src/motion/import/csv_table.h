@@ -1,5 +1,6 @@
 /* Tables of numbers as text, with a line of names. */
-#pragma once
+#ifndef HRC_MOTION_IMPORT_CSV_TABLE_H
+#define HRC_MOTION_IMPORT_CSV_TABLE_H
 
 #include <stdbool.h>
 
@@ -27,3 +28,5 @@ hrc_status csv_number(float *out, const char **at, const char *end, const char *
 
 /* A piece of a file made fit to be shown: short, printable. */
 const char *csv_shown(char out[24], const char *text, size_t n);
+
+#endif

@@ -1,7 +1,8 @@
 /* One pair of functions per file format, behind clip_load and clip_save. Parsers take a name for their
  * sentences and bytes that need not come from a file, so that they can be fuzzed. They fill what they
  * decided into `why` (never NULL here) and leave *c empty when they fail. */
-#pragma once
+#ifndef HRC_MOTION_IMPORT_FORMATS_H
+#define HRC_MOTION_IMPORT_FORMATS_H
 
 #include <stdbool.h>
 
@@ -54,3 +55,5 @@ bool policy_begins(file_view bytes); /* an ONNX model, by its first bytes */
  * it to w,x,y,z. `forced` is "wxyz", "xyzw" or NULL. Refuses when both orders fit. */
 hrc_status quat_order_settle(clip *c, const char *path, const char *forced, clip_decisions *why,
                              hrc_error *err);
+
+#endif

@@ -1,5 +1,6 @@
 /* In which order, and which of the G1's joints the columns of a file are, where it does not name them. */
-#pragma once
+#ifndef HRC_MOTION_IMPORT_LAYOUT_H
+#define HRC_MOTION_IMPORT_LAYOUT_H
 
 #include "robot/g1.h"
 
@@ -17,3 +18,5 @@ int layouts_of(joint_layout out[LAYOUTS_MAX], int columns);
 /* A joint by its name, also as others write it: without "_joint", with "_dof" behind. -1 when it is none of
  * the G1's. */
 int layout_joint(const char *name);
+
+#endif

@@ -1,5 +1,6 @@
 /* Arrays as NumPy stores them (.npy, versions 1 and 2): little-endian numbers and texts. */
-#pragma once
+#ifndef HRC_MOTION_IMPORT_NPY_H
+#define HRC_MOTION_IMPORT_NPY_H
 
 #include <stdbool.h>
 
@@ -35,3 +36,5 @@ void npy_text(const npy *a, int64_t i, char *out, size_t size); /* what is not A
 
 /* descr: "<f4". The data follow the header at once. */
 void npy_header(char out[NPY_HEADER], const char *descr, int ndim, const int64_t *shape);
+
+#endif

@@ -1,7 +1,8 @@
 /* Python's pickles, read as data: a stack machine that knows numbers, texts, bytes, tuples, lists,
  * dictionaries and NumPy's arrays, dtypes and scalars, and joblib's arrays that stand in the stream. It calls
  * nothing: a pickle that asks for any other function or class is refused with that name and its place. */
-#pragma once
+#ifndef HRC_MOTION_IMPORT_PICKLE_H
+#define HRC_MOTION_IMPORT_PICKLE_H
 
 #include "motion/import/npy.h"
 
@@ -48,3 +49,5 @@ hrc_status pickle_expand(char **owned, file_view *bytes, const char *path, hrc_e
 const pickle_value *pickle_get(const pickle_value *dict, const char *key);
 bool pickle_is(const pickle_value *text, const char *wanted);
 bool pickle_number(const pickle_value *v, double *out); /* of an int, a float, an array of one */
+
+#endif

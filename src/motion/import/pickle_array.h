@@ -1,5 +1,6 @@
 /* What pickles of NumPy and joblib build their arrays from. Each function returns NULL, or what is wrong. */
-#pragma once
+#ifndef HRC_MOTION_IMPORT_PICKLE_ARRAY_H
+#define HRC_MOTION_IMPORT_PICKLE_ARRAY_H
 
 #include "motion/import/pickle.h"
 
@@ -12,3 +13,5 @@ const char *pickle_fill(pickle_value *object, const pickle_value *state); /* an 
 
 /* Type and shape of an array whose numbers follow in the stream. */
 const char *pickle_wrapped(npy *out, bool *padded, const pickle_value *state);
+
+#endif

@@ -8,7 +8,8 @@
  * running of the same sets that tells 0.7 to 1.4 times the true rate.
  *
  * Velocities beside the positions, where a file has them, tell it exactly. */
-#pragma once
+#ifndef HRC_MOTION_IMPORT_RATE_H
+#define HRC_MOTION_IMPORT_RATE_H
 
 #include "motion/clip.h"
 #include "motion/import/npy.h"
@@ -33,3 +34,5 @@ double rate_ratio(double over, double under);
 
 /* The rate that a name tells ("walk_60fps", "lafan1-g1/walk1_subject1.csv"), and from which word; 0: none. */
 double rate_of_name(const char *path, char *word, size_t size);
+
+#endif

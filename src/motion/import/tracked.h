@@ -2,7 +2,8 @@
  * asked for its own orders. Forward kinematics of the right joint angles meets the body positions that stand
  * beside them, that of wrong ones misses by decimetres; the order of the quaternion is settled in the same
  * way. */
-#pragma once
+#ifndef HRC_MOTION_IMPORT_TRACKED_H
+#define HRC_MOTION_IMPORT_TRACKED_H
 
 #include "motion/clip.h"
 #include "motion/import/npy.h"
@@ -27,3 +28,5 @@ void tracked_orders(tracked *m); /* fills in what is known of MuJoCo and Isaac *
 /* The orders settled, said in `why`, and the clip made. */
 hrc_status tracked_clip(clip *c, const tracked *m, const clip_options *options, clip_decisions *why,
                         hrc_error *err);
+
+#endif

@@ -5,7 +5,8 @@
  * BLAS; general least-squares packages (ceres, levmar) either are C++ or dense. Block Cholesky along the
  * band is 100 lines, 0.14 million multiplications a frame, and elementwise in its inner loops, so that every
  * vector width gives the same bits. */
-#pragma once
+#ifndef HRC_MOTION_RETARGET_BANDSOLVE_H
+#define HRC_MOTION_RETARGET_BANDSOLVE_H
 
 #include <stdbool.h>
 
@@ -37,3 +38,5 @@ void band_substitute(const band_matrix u, double x[BAND_N]);
 void penta_add(double (*a)[3], double *b, int i, const double row[3], double value, double weight);
 
 void penta_solve(double (*a)[3], double *b, int n); /* b becomes the solution; a is used up */
+
+#endif

@@ -2,7 +2,8 @@
  * what carries the person comes down (or up) to z = 0 with the robot, slowly enough that steps and bows keep
  * their shape; in flights the centre of mass falls with 9.81 m/s^2. Scaling the person's heights alone would
  * give neither: floors drift, soles differ, and heights scaled by s fall with s g. */
-#pragma once
+#ifndef HRC_MOTION_RETARGET_GROUND_H
+#define HRC_MOTION_RETARGET_GROUND_H
 
 #include "motion/retarget/targets.h"
 #include "robot/capsules.h"
@@ -70,3 +71,5 @@ typedef struct {
  * targets. floor: NAN to follow what carries the person, else the level of the capture's floor, m. */
 hrc_status ground_find(ground *g, targets *t, double (*qpos)[HRC_NQ], const human *h, const contacts *c,
                        const touches *touching, double floor, arena *memory, hrc_error *err);
+
+#endif

@@ -1,5 +1,6 @@
 /* The terms of one frame's cost, from the targets down to the residuals of inverse kinematics. */
-#pragma once
+#ifndef HRC_MOTION_RETARGET_POSE_TERMS_H
+#define HRC_MOTION_RETARGET_POSE_TERMS_H
 
 #include "motion/retarget/bandsolve.h"
 #include "motion/retarget/refine.h"
@@ -76,3 +77,5 @@ void scene_settle(const scene *s, int frame, const fk_pose *pose, const double *
 
 /* How much of a foot's own position target counts: less while a plant holds it. share: left, right. */
 void foot_shares(double share[2], const scene *s, int frame);
+
+#endif

@@ -3,7 +3,8 @@
  * well). refine takes many frames as one problem (bandsolve.h) and adds the terms between frames and
  * against floor and body. Both are Gauss-Newton with joint limits as hard bounds: a joint at its limit that
  * wants further is taken out of the step. */
-#pragma once
+#ifndef HRC_MOTION_RETARGET_REFINE_H
+#define HRC_MOTION_RETARGET_REFINE_H
 
 #include "motion/retarget/ground.h"
 
@@ -20,3 +21,5 @@ typedef struct {
 
 hrc_status follow_targets(const motion_problem *p, hrc_error *err);
 hrc_status refine(const motion_problem *p, arena *memory, hrc_error *err);
+
+#endif

@@ -3,7 +3,8 @@
  * frames cannot know: smoothness, feet that stay where they stand, the floor, the body's own surface, the
  * speed of the motors; and once more with the body moved over what carries it. Deterministic; a clip does not
  * depend on any other. */
-#pragma once
+#ifndef HRC_MOTION_RETARGET_RETARGET_H
+#define HRC_MOTION_RETARGET_RETARGET_H
 
 #include "motion/clip.h"
 #include "motion/retarget/skeleton_map.h"
@@ -23,3 +24,5 @@ typedef struct {
 
 hrc_status retarget(clip *out, retarget_report *report, const bvh *b, const char *path,
                     const retarget_options *options, hrc_error *err);
+
+#endif

@@ -1,7 +1,8 @@
 /* Which joint of a human skeleton drives which link of the robot: a small INI file for each family of BVH
  * files (assets/skeletons; the known ones are inside the program). The robot's side of the map is fixed:
  * fourteen bodies, each with a link whose orientation and a key point whose position follow the human. */
-#pragma once
+#ifndef HRC_MOTION_RETARGET_SKELETON_MAP_H
+#define HRC_MOTION_RETARGET_SKELETON_MAP_H
 
 #include "motion/import/bvh.h"
 #include "robot/fk.h"
@@ -80,3 +81,5 @@ hrc_status skeleton_map_find(skeleton_map *map, const bvh *b, const char *path, 
 
 /* Every joint of the map is in the file, or a sentence that names the first missing one. */
 hrc_status skeleton_map_check(const skeleton_map *map, const bvh *b, const char *path, hrc_error *err);
+
+#endif

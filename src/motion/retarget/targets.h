@@ -1,7 +1,8 @@
 /* Where the robot should be in each frame to look like the person: orientations of its bodies, and key points
  * of the person rebuilt with the robot's bones. Every bone keeps its direction and takes the robot's
  * length, so limbs scale by their own ratio; the path of the root scales by the ratio of the legs. */
-#pragma once
+#ifndef HRC_MOTION_RETARGET_TARGETS_H
+#define HRC_MOTION_RETARGET_TARGETS_H
 
 #include "motion/retarget/skeleton_map.h"
 
@@ -38,3 +39,5 @@ hrc_status targets_create(targets *t, const human *h, arena *memory, hrc_error *
 /* The root comes from the target, joints are within their limits. Of two ways to reach an orientation, the
  * one that keeps the limits better and is nearer to the pose before. */
 void guess_pose(double qpos[HRC_NQ], const double near[HRC_NQ], const targets *t, int frame);
+
+#endif
