@@ -79,7 +79,7 @@ tsan:
 # FUZZ_RUNS so many inputs from a fixed seed instead of so many seconds.
 FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors corpus:corpus config:ini suite:suite manifest:manifest \
        map:map pickle:pkl mcap: model: rollout: checkpoint: onnx:
-FUZZ_RECORDING = $(patsubst %,src/deploy/%.c,mcap record reflight brain pilot gate sensors slew lower remote) src/eval/rollout.c
+FUZZ_RECORDING = $(patsubst %,src/deploy/%.c,mcap record reflight brain pilot gate sensors lower remote) src/eval/rollout.c
 FUZZ_SECONDS ?= 60
 FUZZ_LENGTH = $(if $(FUZZ_RUNS),-runs=$(FUZZ_RUNS) -seed=18,-max_total_time=$(FUZZ_SECONDS))
 fuzz: $(BUILD)/.packages-fuzz

@@ -3,7 +3,7 @@
 
 #include "eval/rollout.h"
 #include "motion/corpus.h"
-#include "motion/manifest.h"
+#include "motion/suite.h"
 #include "shell.h"
 #include "synthetic.h"
 

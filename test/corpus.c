@@ -4,7 +4,6 @@
 
 #include "base/rng.h"
 #include "base/rot.h"
-#include "motion/corpus_codes.h"
 #include "motion/pack.h"
 #include "synthetic.h"
 #include "test.h"

@@ -9,8 +9,6 @@
 #include "motion/corpus.h"
 #include "motion/import/bvh.h"
 #include "motion/import/formats.h"
-#include "motion/manifest.h"
-#include "motion/retarget/skeleton.h"
 #include "motion/retarget/skeleton_map.h"
 #include "motion/suite.h"
 #include "plan/model.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "play/catalog.h"
+#include "play/run.h"
 #include "puppet.h"
 #include "test.h"
 

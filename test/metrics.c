@@ -1,5 +1,5 @@
 /* The figures of evaluation on states whose errors are known. */
-#include "eval/metrics.h"
+#include "eval/course.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -24,7 +24,7 @@
     X(STATES_PAUSE, "no states for, s")                                                                      \
     X(NOT_FINITE, "a reading is NaN")                                                                        \
     X(BAD_CHECKSUMS, "check sums wrong from here on")                                                        \
-    X(OTHER_WRITER, "somebody else's command")                                                               \
+    X(OTHER_WRITER, "another program's command")                                                             \
     X(MACHINE, "mode_machine changes")                                                                       \
     X(MOTOR_FAULT, "a motor reports a fault")                                                                \
     X(CLOCK_STANDS, "our clock stands")                                                                      \

@@ -157,7 +157,7 @@ static void *send_commands(void *arg)
     return NULL;
 }
 
-/* Somebody else's commands: before arming they are refused, later they trip. */
+/* Commands of another program: before arming they are refused, later they trip. */
 static void test_other_writer(void)
 {
     hrc_error err;
@@ -170,7 +170,7 @@ static void test_other_writer(void)
     int status = desk_wait(40);
     desk_waits_for("heracles: ", 1);
     stop_robot();
-    if (status != 1 << 8 || !strstr(desk_output(), "somebody else sends commands"))
+    if (status != 1 << 8 || !strstr(desk_output(), "another program sends commands"))
         test_fail(__FILE__, __LINE__, "status %x: %s", (unsigned)status, desk_output());
     desk_close();
 }

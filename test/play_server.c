@@ -299,7 +299,7 @@ static void test_viewers(void)
     hear_of(a, 1, "\"pair\":true");
     while (hear_of(b, 2, "")->size != sizeof(float) * LIVE_FRAME) continue;
     say(b, "{\"do\": \"take\"}");
-    hear_of(b, 1, "Somebody else is at the controls");
+    hear_of(b, 1, "Another viewer has the controls");
     say(a, "{\"do\": \"pause\", \"value\": true}");
     hear_of(b, 1, "\"paused\":true");
     say(a, "{\"do\": \"nonsense\"}");

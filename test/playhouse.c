@@ -47,7 +47,7 @@ playhouse *playhouse_open(bool models)
     ENSURE_OK(pool_create(&house.threads, PLAY_ROBOTS, &err));
     ENSURE_OK(sim_create(&house.physics, &cfg, house.threads, &err));
     ENSURE_OK(recorder_create(&house.record, &err));
-    const playground_means means = {
+    const playground_resources means = {
         house.tracker, house.planner, house.physics, house.threads, &house.motions, house.record, 7, &cfg};
     ENSURE_OK(playground_create(&house.scene, &means, 0, &err));
     return &house;

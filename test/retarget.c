@@ -7,7 +7,7 @@
 #include "base/rot.h"
 #include "motion/quality.h"
 #include "motion/retarget/bandsolve.h"
-#include "motion/retarget/ik.h"
+#include "motion/retarget/pose_terms.h"
 #include "puppet.h"
 #include "test.h"
 

@@ -6,7 +6,7 @@
 #include "motion/clip.h"
 #include "onnx/write.h"
 #include "robot/fk.h"
-#include "robot/names.h"
+#include "robot/g1.h"
 #include "track/onnx.h"
 #include "track/others_parts.h"
 

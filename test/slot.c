@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "deploy/deploy.h"
 #include "deploy/record.h"
-#include "deploy/times.h"
 #include "test.h"
 
 enum { WORDS = 64, VALUES = 20000 };

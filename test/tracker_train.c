@@ -297,7 +297,7 @@ static double take(bed *b, const char *outer, const char *name)
     return x;
 }
 
-/* Rewarded for nothing but actions that change little, PPO finds out that it should make less noise: the
+/* Rewarded above all for actions that change little, PPO finds out that it should make less noise: the
  * penalty falls by a factor of 1.15 at the least (1.28 when this was written). Meanwhile the reconstruction
  * loss falls by 3 or more, and the critic comes to explain over half of the variance. */
 static void test_learns(void)
@@ -305,11 +305,8 @@ static void test_learns(void)
     static bed b;
     hrc_error err;
     bed_make(&b, 1, "ifsq");
-    static const char *const SETTINGS[] = {
-        "reward.root_pos=0",    "reward.root_rot=0",    "reward.root_lin=0", "reward.root_ang=0",
-        "reward.body_pos=0",    "reward.body_rot=0",    "reward.body_lin=0", "reward.body_ang=0",
-        "reward.action_rate=1", "reward.joint_limit=0", "reward.contact=0",  "ppo.worlds=32",
-        "ppo.horizon=12",       "ppo.std_rate=5e-3",    "ppo.entropy=0",     "sim.feet=light"};
+    static const char *const SETTINGS[] = {"reward.action_rate=1", "ppo.worlds=32", "ppo.horizon=12",
+                                           "ppo.std_rate=5e-3",    "ppo.entropy=0", "sim.feet=light"};
     for (int i = 0; i < COUNT(SETTINGS); i++) ENSURE_OK(config_override(&b.cfg, SETTINGS[i], &err));
     bed_trainer(&b, 3);
     iterate(&b, 1);

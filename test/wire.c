@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "deploy/crc.h"
 #include "deploy/wire_convert.h"
 #include "shell.h"
 

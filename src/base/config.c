@@ -26,65 +26,36 @@ static const config_entry ENTRIES[] = {
 #undef CHOICE
 };
 
-/* Settings that are gone: what the program does now, or the setting that took their place. */
-static const struct {
-    const char *key, *value, *moved;
-} RETIRED[] = {
-    {"sim.iterations", "10", NULL},
-    {"motion.fps", "50.0", NULL},
-    {"planner.ratio", "2", NULL},
-    {"planner.stride", "2", NULL},
-    {"planner.max_segment", "100", NULL},
-    {"planner.noise_joint", "0.1", NULL},
-    {"planner.noise_pos", "0.04", NULL},
-    {"planner.noise_rot", "0.08", NULL},
-    {"planner.low_repeat", "3", NULL},
-    {"planner.mirror", "on", NULL},
-    {"planner.final_rate", "0.01", NULL},
-    {"planner.clip", "1.0", NULL},
-    {"planner.precision", NULL, "train.precision"},
-    {"tracker.lead", "1", NULL},
-    {"tracker.commitment", "0.02", NULL},
-    {"tracker.activation", "elu", NULL},
-    {"tracker.std", "0.6", NULL},
-    {"tracker.head_scale", "0.01", NULL},
-    {"env.low_root", "0.5", NULL},
-    {"env.low_height", "0.75", NULL},
-    {"env.lying_share", "0.0", NULL},
-    {"ppo.value_clip", "0.0", NULL},
-    {"ppo.rate_min", "1e-6", NULL},
-    {"ppo.std_min", "0.05", NULL},
-    {"ppo.grad_clip", "1.0", NULL},
-    {"ppo.reward_scale", "1.0", NULL},
-    {"ppo.precision", NULL, "train.precision"},
-    {"sampling.adaptive", "on", NULL},
-    {"sampling.bin", "50", NULL},
-    {"sampling.cap", "5.0", NULL},
-    {"sampling.kernel", "0.8", NULL},
-    {"sampling.kernel_bins", "4", NULL},
-    {"world.collect", "2", NULL},
-    {"world.fit_horizon", "4", NULL},
-    {"world.fit_rate", "1e-3", NULL},
-    {"world.depth", "2", NULL},
-    {"world.gradient_history", "10", NULL},
-    {"world.reconstruct", "8", NULL},
-    {"world.action", "0.005", NULL},
-    {"world.noise", "0.3", NULL},
-    {"world.recent", "300", NULL},
-    {"world.start_noise", "0.5", NULL},
-    {"world.ease", "0.5", NULL},
-    {"world.end_height", "0.3", NULL},
-    {"world.end_angle", "1.0", NULL},
-    {"world.precision", NULL, "train.precision"},
-};
+/* Settings that are gone: "key=value", what the program does now, or "key>other", what took their place. */
+static const char RETIRED[] =
+    " sim.iterations=10 motion.fps=50.0 planner.ratio=2 planner.stride=2 planner.max_segment=100 "
+    "planner.noise_joint=0.1 planner.noise_pos=0.04 planner.noise_rot=0.08 planner.low_repeat=3 "
+    "planner.mirror=on planner.final_rate=0.01 planner.clip=1.0 planner.precision>train.precision "
+    "tracker.lead=1 tracker.commitment=0.02 tracker.activation=elu tracker.std=0.6 "
+    "tracker.head_scale=0.01 tracker.reconstruction=0.01 env.low_root=0.5 env.low_height=0.75 "
+    "env.lying_share=0.0 reward.root_pos=0.1 reward.root_pos_sigma=0.3 reward.root_rot=0.5 "
+    "reward.root_rot_sigma=0.4 reward.root_lin=1.0 reward.root_lin_sigma=0.5 reward.root_ang=1.0 "
+    "reward.root_ang_sigma=1.0 reward.body_pos=1.0 reward.body_pos_sigma=0.3 reward.body_rot=1.0 "
+    "reward.body_rot_sigma=0.4 reward.body_lin=1.0 reward.body_lin_sigma=1.0 reward.body_ang=1.0 "
+    "reward.body_ang_sigma=1.7724539 reward.joint_limit=10.0 reward.contact=0.1 ppo.value_clip=0.0 "
+    "ppo.rate_min=1e-6 ppo.std_min=0.05 ppo.grad_clip=1.0 ppo.reward_scale=1.0 "
+    "ppo.precision>train.precision ppo.lambda=0.95 ppo.critic_rate=1e-3 sampling.adaptive=on "
+    "sampling.bin=50 sampling.cap=5.0 sampling.kernel=0.8 sampling.kernel_bins=4 "
+    "sampling.rise_weight=1.0 deploy.target_accel=30000.0 deploy.target_jerk=2e7 deploy.policy_s=0.058 "
+    "deploy.remote_s=3.0 world.collect=2 world.fit_horizon=4 world.fit_rate=1e-3 world.depth=2 "
+    "world.gradient_history=10 world.reconstruct=8 world.action=0.005 world.noise=0.3 world.recent=300 "
+    "world.start_noise=0.5 world.ease=0.5 world.end_height=0.3 world.end_angle=1.0 "
+    "world.precision>train.precision ";
 
-static int retired(const char *section, const char *key)
+/* "=value" or ">other" of a key that is retired. */
+static bool retired(char found[64], const char *section, const char *key)
 {
     char name[128];
-    snprintf(name, sizeof name, "%s.%s", section, key);
-    for (int i = 0; i < COUNT(RETIRED); i++)
-        if (!strcmp(RETIRED[i].key, name)) return i;
-    return -1;
+    const size_t n = (size_t)snprintf(name, sizeof name, " %.60s.%.60s", section, key);
+    for (const char *at = RETIRED; (at = strstr(at, name)); at++)
+        if (at[n] == '=' || at[n] == '>')
+            return snprintf(found, 64, "%.*s", (int)strcspn(at + n, " "), at + n) > 0;
+    return false;
 }
 
 const config_entry *config_entries(int *n)
@@ -151,13 +122,13 @@ hrc_status config_set(config *c, const char *section, const char *key, const cha
         snprintf(field(c, e), CONFIG_WORD, "%s", value);
         return HRC_OK;
     }
-    const int old = retired(section, key);
-    if (old >= 0 && RETIRED[old].moved)
-        return fail(err, HRC_EINVAL, "%s: %s is retired; set %s instead", where, RETIRED[old].key,
-                    RETIRED[old].moved);
-    if (old >= 0)
-        return fail(err, HRC_EINVAL, "%s: %s is retired, it is always %s now; leave it out", where,
-                    RETIRED[old].key, RETIRED[old].value);
+    char old[64];
+    const bool gone = retired(old, section, key);
+    if (gone && *old == '>')
+        return fail(err, HRC_EINVAL, "%s: %s.%s is retired; set %s instead", where, section, key, old + 1);
+    if (gone)
+        return fail(err, HRC_EINVAL, "%s: %s.%s is retired, it is always %s now; leave it out", where,
+                    section, key, old + 1);
     return fail(err, HRC_EINVAL, "%s: there is no setting %.60s.%.60s (see 'heracles help config')", where,
                 section, key);
 }
@@ -253,16 +224,15 @@ static bool same_value(const char *a, const char *b)
 static hrc_status set_stored(void *ctx, const char *section, char *key, char *value, const char *where,
                              hrc_error *err)
 {
-    const int old = retired(section, key);
-    if (old < 0) return config_set(ctx, section, key, value, where, err);
-    if (!RETIRED[old].moved) {
-        if (same_value(value, RETIRED[old].value)) return HRC_OK;
-        return fail(err, HRC_EINVAL, "%s: %s was %.60s, but is always %s now", where, RETIRED[old].key, value,
-                    RETIRED[old].value);
+    char old[64], to[128];
+    if (!retired(old, section, key)) return config_set(ctx, section, key, value, where, err);
+    if (*old == '=') {
+        if (same_value(value, old + 1)) return HRC_OK;
+        return fail(err, HRC_EINVAL, "%s: %s.%s was %.60s, but is always %s now", where, section, key, value,
+                    old + 1);
     }
     /* One setting took the place of several: the one that was given counts. */
-    char to[64];
-    snprintf(to, sizeof to, "%s=%.40s", RETIRED[old].moved, value);
+    snprintf(to, sizeof to, "%s=%.40s", old + 1, value);
     return !strcmp(value, "auto") ? HRC_OK : config_override(ctx, to, err);
 }
 

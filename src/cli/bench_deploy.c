@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/deploy_args.h"
+#include "cli/models.h"
 #include "deploy/clock.h"
 #include "deploy/deploy.h"
 #include "deploy/robotsim.h"

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "base/rot.h"
 #include "cli/commands.h"
+#include "motion/stats.h"
 #include "nn/packed.h"
 #include "plan/planner.h"
 
@@ -34,12 +35,6 @@ static hrc_status random_model(plan_model *m, int D, hrc_error *err)
     return HRC_OK;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void time_plans(planner *p, double *ms, int n)
 {
     float keyframes[PLAN_K][HRC_NQ];
@@ -60,7 +55,7 @@ static void time_plans(planner *p, double *ms, int n)
         planner_plan(p, &q, keyframes);
         ms[i] = 1e3 * (now_s() - begin);
     }
-    qsort(ms, (size_t)n, sizeof *ms, by_size);
+    numbers_sort(ms, n);
 }
 
 static double quantile(const double *sorted, int n, double share)

@@ -6,15 +6,70 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/arena.h"
 #include "base/pool.h"
 #include "base/rng.h"
+#include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/gemm_peak.h"
+#include "cli/motion.h"
 #include "learn/field_train.h"
 #include "learn/gemm_library.h"
+#include "learn/motions.h"
+#include "learn/tracker_method.h"
 #include "motion/stats.h"
 #include "nn/adam.h"
 #include "nn/gemm.h"
+#include "nn/ops.h"
+
+/* ---- The bare product ---- */
+
+/* What the matrix product of a table of kernels reaches on this machine on one large square: the measure that
+ * training passes are held against, in turns with them, so that other load meets both. */
+typedef struct {
+    const nn_ops *ops; /* may be changed between measurements */
+    pool *threads;
+    float *a, *b, *c;
+} gemm_peak;
+
+#define SQUARE 2048 /* side of the product */
+
+static float *square(arena *memory, rng *r)
+{
+    float *x = ARENA_NEW(memory, float, (size_t)SQUARE *SQUARE);
+    for (size_t i = 0; x && r && i < (size_t)SQUARE * SQUARE; i++) x[i] = rng_normal(r);
+    return x;
+}
+
+static hrc_status gemm_peak_create(gemm_peak *g, const nn_ops *ops, pool *threads, rng *r, arena *memory,
+                                   hrc_error *err)
+{
+    *g = (gemm_peak){ops, threads, square(memory, r), square(memory, r), square(memory, NULL)};
+    return g->a && g->b && g->c ? HRC_OK : fail(err, HRC_ENOMEM, "bench: out of memory for a product");
+}
+
+typedef struct {
+    const gemm_peak *g;
+    int rows; /* of one item */
+} job;
+
+static void some_rows(void *ctx, int item, int worker)
+{
+    (void)worker;
+    const job *j = ctx;
+    const int first = item * j->rows, n = SQUARE - first < j->rows ? SQUARE - first : j->rows;
+    const size_t skip = (size_t)first * SQUARE;
+    j->g->ops->gemm(j->g->c + skip, j->g->a + skip, j->g->b, n, SQUARE, SQUARE, SQUARE, SQUARE, SQUARE, 0);
+}
+
+/* floating-point operations a second, by one product */
+static double gemm_peak_flops(gemm_peak *g)
+{
+    const int threads = pool_threads(g->threads);
+    job j = {g, (SQUARE + threads - 1) / threads};
+    const double start = now_s();
+    pool_items(g->threads, (SQUARE + j.rows - 1) / j.rows, some_rows, &j);
+    return 2.0 * SQUARE * SQUARE * SQUARE / (now_s() - start);
+}
 
 #define MAX_ROUNDS 100
 
@@ -191,4 +246,150 @@ const command CMD_BENCH_TRAIN = {
     .example = "heracles bench train --precision fp32 --rounds 5",
     .options = OPTIONS,
     .run = run_bench_train,
+};
+
+/* ---- The tracker ---- */
+
+/* heracles bench train-tracker: how fast a method trains here, and what share of the processor's peak its
+ * updates reach. */
+
+typedef struct {
+    arena memory;
+    motions m;
+    pool *threads;
+    references refs;
+    const tracker_method *method;
+    void *self;
+    nn_ops ops;
+    gemm_peak bare;
+} tracker_bench;
+
+typedef struct {
+    double samples_per_s, updates_per_s, seconds; /* medians over iterations */
+    double update_gflops, peak_gflops, share;     /* likewise; 0: the method does not count */
+    train_report last;
+    double last_s;
+} tracker_figures;
+
+static hrc_status tracker_make(tracker_bench *b, const args *a, hrc_error *err)
+{
+    rng r = rng_make(a->seed, 0);
+    TRY(pool_create(&b->threads, a->threads, err));
+    clip_options reading;
+    TRY(motion_reading(a, &reading, err));
+    TRY(motions_load(&b->m, NULL, a->operands, a->n, &reading, false, err));
+    TRY(references_build(&b->refs, b->m.clips, b->m.n, strcmp(a->cfg.env_mirror, "on") == 0, b->threads,
+                         err));
+    b->ops = training_ops(a->cfg.train_precision);
+    TRY(gemm_peak_create(&b->bare, &b->ops, b->threads, &r, &b->memory, err));
+    return b->method->create(&b->self, &(train_input){&a->cfg, &b->refs, a->seed, b->threads}, err);
+}
+
+static void tracker_free(tracker_bench *b)
+{
+    b->method->free(b->self);
+    references_free(&b->refs);
+    motions_free(&b->m);
+    pool_free(b->threads);
+    arena_free(&b->memory);
+}
+
+static double phase_of(const train_report *r, const char *name)
+{
+    for (int i = 0; i < r->nphases; i++)
+        if (strcmp(r->phases[i].name, name) == 0) return r->phases[i].value;
+    return 0;
+}
+
+/* Every round: the bare product, one iteration, the bare product again. The first iteration is not counted.
+ */
+static hrc_status measure_tracker(tracker_figures *out, tracker_bench *b, int rounds, progress *bar,
+                                  hrc_error *err)
+{
+    double s[MAX_ROUNDS], samples[MAX_ROUNDS], updates[MAX_ROUNDS], reached[MAX_ROUNDS], peak[MAX_ROUNDS];
+    double share[MAX_ROUNDS];
+    for (int i = -1; i < rounds; i++) {
+        const int k = i < 0 ? 0 : i;
+        train_report *r = &out->last;
+        *r = (train_report){0};
+        double before = gemm_peak_flops(&b->bare), start = now_s();
+        TRY(b->method->iterate(b->self, 0, r, err));
+        s[k] = out->last_s = now_s() - start;
+        double after = gemm_peak_flops(&b->bare), update = phase_of(r, "update");
+        samples[k] = (double)r->samples / s[k], updates[k] = (double)r->updates / s[k];
+        peak[k] = before > after ? before : after;
+        reached[k] = update > 0 ? r->flop / update : 0;
+        share[k] = reached[k] / peak[k];
+        progress_show(bar, (double)(i + 1) / rounds, "");
+        if (cli_interrupted()) return fail(err, HRC_EINTERRUPTED, "tracker_bench train-tracker: interrupted");
+    }
+    out->seconds = median(s, rounds);
+    out->samples_per_s = median(samples, rounds), out->updates_per_s = median(updates, rounds);
+    out->update_gflops = 1e-9 * median(reached, rounds), out->peak_gflops = 1e-9 * median(peak, rounds);
+    out->share = median(share, rounds);
+    return HRC_OK;
+}
+
+static int tell(const args *a, const tracker_bench *b, const tracker_figures *f)
+{
+    const int threads = pool_threads(b->threads);
+    json_t *phases = json_object();
+    for (int i = 0; i < f->last.nphases; i++)
+        json_object_set_new(phases, f->last.phases[i].name, json_number(f->last.phases[i].value / f->last_s));
+    json_t *all =
+        json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "method", b->method->name, "threads",
+                  threads, "samples_per_s", f->samples_per_s, "updates_per_s", f->updates_per_s,
+                  "iteration_s", f->seconds, "update_gflops", f->update_gflops, "peak_gflops", f->peak_gflops,
+                  "share_of_peak", f->share, "share_of_time", phases);
+    if (a->json) return cli_json(all);
+    json_decref(all);
+    printf("%s, %d threads: %.0f samples/s, %.1f updates/s, %.2f s an iteration\n", b->method->name, threads,
+           f->samples_per_s, f->updates_per_s, f->seconds);
+    for (int i = 0; i < f->last.nphases; i++)
+        printf("  %-14s %5.1f %% of the time\n", f->last.phases[i].name,
+               100 * f->last.phases[i].value / f->last_s);
+    if (f->update_gflops > 0)
+        printf("  updates at %.1f GFLOP/s, %.0f %% of the bare product's %.1f\n", f->update_gflops,
+               100 * f->share, f->peak_gflops);
+    return EXIT_DONE;
+}
+
+static int run_bench_tracker(const args *a)
+{
+    double rounds = 5;
+    tracker_bench b = {.method = tracker_method_find(arg(a, "method"))};
+    tracker_figures f = {0};
+    hrc_error err;
+    if (!b.method)
+        return cli_usage(a, "--method is %.40s, expected one of: %s", arg(a, "method"),
+                         tracker_method_names());
+    if (!arg_number(a, "rounds", 1, MAX_ROUNDS, &rounds)) return EXIT_USAGE;
+    cli_note(a, "setting up");
+    hrc_status status = tracker_make(&b, a, &err);
+    progress bar = progress_begin(a, "measuring");
+    if (status == HRC_OK) status = measure_tracker(&f, &b, (int)rounds, &bar, &err);
+    progress_end(&bar);
+    int code = status == HRC_OK             ? tell(a, &b, &f)
+               : status == HRC_EINTERRUPTED ? EXIT_INTERRUPTED
+                                            : cli_fail(&err);
+    tracker_free(&b);
+    return code;
+}
+
+static const option TRACKER_OPTIONS[] = {
+    {"method", "NAME", "world-model", "world-model or ppo"},
+    {"rounds", "N", "5", "iterations that are measured; the median counts"},
+    OPTIONS_READING,
+    {0},
+};
+
+const command CMD_BENCH_TRACKER = {
+    .name = "tracker_bench train-tracker",
+    .operands = "MOTION...",
+    .summary = "how fast the tracker trains here, and its share of the processor's peak",
+    .example = "heracles tracker_bench train-tracker motions/wave.safetensors --method ppo",
+    .options = TRACKER_OPTIONS,
+    .min_operands = 1,
+    .max_operands = -1,
+    .run = run_bench_tracker,
 };

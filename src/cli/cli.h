@@ -9,6 +9,18 @@
 #include "base/config.h"
 #include "base/json.h"
 
+/* Settings that belong together, as files in the program (assets/presets): what `--preset NAME` stands for.
+ * They come before --config and --section.key=value, which change single ones. */
+
+/* A row of the options of commands that have presets. */
+#define PRESET_OPTION                                                                                        \
+    {                                                                                                        \
+        "preset", "NAME", NULL,                                                                              \
+            "settings for a purpose: general, clip, quick or paper (heracles help preset)"                   \
+    }
+
+int presets_print(void); /* all of them, with their comments; EXIT_DONE */
+
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_MISSED = 3, EXIT_INTERRUPTED = 130 };
 
 typedef struct {

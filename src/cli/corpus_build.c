@@ -10,9 +10,9 @@
 #include "cli/motion.h"
 #include "motion/corpus.h"
 #include "motion/fix.h"
-#include "motion/manifest.h"
 #include "motion/retarget/retarget.h"
 #include "motion/split.h"
+#include "motion/suite.h"
 
 /* A file that clips come from. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* heracles deploy: the trained controller on a G1, real or simulated. The control threads are in src/deploy;
  * here are the start, what is said meanwhile and the decision when to end. Nothing of it waits for the
- * terminal: keys and signals in operator.h, output in printer.h. */
+ * terminal: keys, signals and output in operator.h. */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,11 +10,9 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/deploy_args.h"
 #include "cli/models.h"
 #include "cli/motion.h"
 #include "cli/operator.h"
-#include "cli/printer.h"
 #include "deploy/clock.h"
 #include "deploy/deploy.h"
 #include "deploy/reflight.h"

@@ -3,9 +3,25 @@
 #define HRC_CLI_EVAL_H
 
 #include "base/text.h"
-#include "cli/methods.h"
+#include "cli/models.h"
 #include "eval/courses.h"
+#include "eval/evaluate.h"
 #include "eval/natural.h"
+
+/* The methods of an evaluation, from words: --method NAME[,NAME...] beside --tracker and --planner.
+ *   pd         plain PD tracking of the reference's joints
+ *   tracker    --tracker alone
+ *   heracles   --tracker and --planner
+ *   cold       the same without the planner's warm start (the paper's ablation)
+ *   NAME=TRACKER[+PLANNER]   model files of one's own */
+typedef struct {
+    int n;
+    method list[EVALUATE_MAX_METHODS];
+    const char *tracker_path[EVALUATE_MAX_METHODS], *planner_path[EVALUATE_MAX_METHODS]; /* "off": none */
+    models own[EVALUATE_MAX_METHODS];                                                    /* of NAME=... */
+    models common;                                                                       /* of the options */
+    char *words;
+} methods;
 
 #define EVAL_MAX_CATEGORIES 64
 

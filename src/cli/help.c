@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/presets.h"
+#include "cli/cli.h"
 
 /* ---- Help ---- */
 

@@ -3,6 +3,7 @@
 #define HRC_CLI_MODELS_H
 
 #include "cli/cli.h"
+#include "deploy/wire.h"
 
 #define OPTION_TRACKER                                                                                       \
     {                                                                                                        \
@@ -28,5 +29,17 @@ hrc_status models_load_found(models *m, const args *a, hrc_error *err);
  * instead. */
 hrc_status models_fit(const models *m, const config *cfg, hrc_error *err);
 void models_free(models *m);
+
+/* What the commands that touch the network share. */
+#define OPTION_BLIND_PLANNER(def)                                                                            \
+    {                                                                                                        \
+        "planner", "on|off|FILE", def, "on: models/planner-35d.safetensors, which needs no root position"    \
+    }
+
+/* --net and --domain, both mandatory. False: said what is missing. */
+bool deploy_address(const args *a, wire_address *at);
+
+/* --tracker, and --planner as OPTION_BLIND_PLANNER says. */
+hrc_status deploy_models(const args *a, models *m, hrc_error *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/pool.h"
 #include "cli/commands.h"
 #include "cli/motion.h"
-#include "motion/retarget/skeleton.h"
+#include "motion/retarget/skeleton_map.h"
 
 typedef struct {
     const char *path;

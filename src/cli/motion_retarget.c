@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/motion.h"
 #include "motion/retarget/retarget.h"
+#include "motion/stats.h"
 
 typedef struct {
     const char *path;
@@ -100,19 +101,12 @@ static json_t *report_json(const job *j)
     return object;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_key_error(const batch *b, double *scratch)
 {
     int n = 0;
     for (int i = 0; i < b->n; i++)
         if (b->jobs[i].status >= 0) scratch[n++] = b->jobs[i].report.key_error;
-    qsort(scratch, (size_t)n, sizeof *scratch, by_number);
-    return n ? scratch[n / 2] : NAN;
+    return median(scratch, n);
 }
 
 static int show(const batch *b)
@@ -171,7 +165,7 @@ static int prepare(batch *b, const char *out, hrc_error *err)
 
 static int run_retarget(const args *a)
 {
-    const char *out = arg(a, "out"), *skeleton = arg(a, "skeleton");
+    const char *out = arg(a, "out"), *joints = arg(a, "skeleton");
     retarget_options options = {.floor = NAN, .fps = 50};
     skeleton_map map;
     hrc_error err;
@@ -180,8 +174,8 @@ static int run_retarget(const args *a)
     if (!out[0]) return cli_usage(a, "-o is empty, expected a file or a folder");
     if (!arg_number(a, "floor", -10, 10, &options.floor) || !arg_number(a, "fps", 10, 500, &options.fps))
         return EXIT_USAGE;
-    if (skeleton && skeleton_map_load(&map, skeleton, &err) < 0) return cli_fail(&err);
-    options.map = skeleton ? &map : NULL;
+    if (joints && skeleton_map_load(&map, joints, &err) < 0) return cli_fail(&err);
+    options.map = joints ? &map : NULL;
     batch b = {.a = a, .options = &options, .n = a->n, .lock = PTHREAD_MUTEX_INITIALIZER};
     if (prepare(&b, out, &err) < 0 || pool_create(&p, a->threads, &err) < 0) {
         free(b.jobs);

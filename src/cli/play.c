@@ -48,15 +48,15 @@ static hrc_status set_the_scene(const args *a, show *s, hrc_error *err)
     TRY(pool_create(&s->threads, PLAY_ROBOTS, err));
     TRY(sim_create(&s->physics, &a->cfg, s->threads, err));
     TRY(recorder_create(&s->record, err));
-    const playground_means means = {.tracker = s->models.tracker,
-                                    .planner = s->models.planner,
-                                    .physics = s->physics,
-                                    .threads = s->threads,
-                                    .motions = &s->motions,
-                                    .record = s->record,
-                                    .seed = a->seed,
-                                    .cfg = &a->cfg};
-    return playground_create(&s->scene, &means, first < 0 ? 0 : first, err);
+    const playground_resources resources = {.tracker = s->models.tracker,
+                                            .planner = s->models.planner,
+                                            .physics = s->physics,
+                                            .threads = s->threads,
+                                            .motions = &s->motions,
+                                            .record = s->record,
+                                            .seed = a->seed,
+                                            .cfg = &a->cfg};
+    return playground_create(&s->scene, &resources, first < 0 ? 0 : first, err);
 }
 
 static void close_all(show *s)

@@ -1,4 +1,4 @@
-/* The files of assets/presets as bytes of the program; presets.c declares them. */
+/* The files of assets/presets as bytes of the program; cli.c declares them. */
 #include "base/embed.h"
 
     .section .rodata

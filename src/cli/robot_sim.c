@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/deploy_args.h"
+#include "cli/models.h"
 #include "deploy/remote.h"
 #include "deploy/robotsim.h"
 

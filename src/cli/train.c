@@ -8,9 +8,9 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/motion.h"
-#include "cli/presets.h"
 #include "learn/comm.h"
 #include "plan/state.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/motion.h"
-#include "cli/presets.h"
 #include "cli/training.h"
 #include "learn/comm.h"
 #include "learn/motions.h"

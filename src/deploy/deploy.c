@@ -9,10 +9,79 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "base/json.h"
 #include "deploy/clock.h"
 #include "deploy/slot.h"
-#include "deploy/takeover.h"
 #include "deploy/watchdog.h"
+#include "deploy/wire.h"
+
+/* ---- Times ---- */
+
+void times_add(times *t, int64_t ns)
+{
+    double us = 1e-3 * (double)ns;
+    int bin = us > 1 ? (int)(8 * log2(us)) : 0;
+    t->bin[bin < TIMES_BINS ? bin : TIMES_BINS - 1]++;
+    t->n++;
+    if (us > t->max_us) t->max_us = us;
+}
+
+double times_quantile(const times *t, double share)
+{
+    int64_t below = 0;
+    for (int i = 0; i < TIMES_BINS; i++) {
+        below += t->bin[i];
+        if (t->n && (double)below >= share * (double)t->n) return fmin(t->max_us, exp2((i + 1) / 8.0));
+    }
+    return 0;
+}
+
+/* ---- Taking over from the robot's own controller ---- */
+
+/* The robot's own motion service must let go before it obeys anyone else. */
+#define ANSWER_MS 2000
+#define TRIES 10
+#define BETWEEN_MS 500
+
+/* The mode that owns the robot; "" when released. */
+static hrc_status owner(wire *w, char name[64], hrc_error *err)
+{
+    int code;
+    char reply[WIRE_REPLY];
+    TRY(wire_call(w, SWITCHER_CHECK, "{}", ANSWER_MS, &code, reply, err));
+    if (code != 0)
+        return fail(err, HRC_EFILE,
+                    "motion switcher: asked for the service that owns the robot, it answered with error %d",
+                    code);
+    json_t *said = json_loads(reply, 0, NULL);
+    const char *text = json_string_value(json_object_get(said, "name"));
+    hrc_status status = HRC_OK;
+    if (text)
+        snprintf(name, 64, "%s", text);
+    else
+        status = fail(err, HRC_EFORMAT, "motion switcher: answered \"%.80s\", expected an object with a name",
+                      reply);
+    json_decref(said);
+    return status;
+}
+
+static hrc_status takeover(wire *w, hrc_error *err)
+{
+    char name[64], reply[WIRE_REPLY];
+    int code;
+    for (int i = 0; i < TRIES; i++) {
+        TRY(owner(w, name, err));
+        if (!name[0]) return HRC_OK;
+        TRY(wire_call(w, SWITCHER_RELEASE, "{}", ANSWER_MS, &code, reply, err));
+        if (code != 0)
+            return fail(err, HRC_EFILE, "motion switcher: mode %s was to let go, it answered with error %d",
+                        name, code);
+        TRY(owner(w, name, err));
+        if (!name[0]) return HRC_OK;
+        clock_sleep_until(clock_now_ns() + BETWEEN_MS * NS_PER_MS);
+    }
+    return fail(err, HRC_EFILE, "motion switcher: mode %s does not let go of the robot", name);
+}
 
 #define POLICY_MS 20 /* of the robot's clock */
 #define FREEZE_STEPS 50
@@ -56,7 +125,7 @@ struct deploy {
 static void on_state(void *ctx, const robot_state *s)
 {
     deploy *d = ctx;
-    if (d->o.lockstep && s->tick == d->period) { /* said again: it has not heard our answer */
+    if (d->o.lockstep && s->tick == d->period) { /* a repeated state: our answer was lost */
         sem_post(&d->state_due);
         return;
     }
@@ -361,7 +430,7 @@ static hrc_status check_robot(deploy *d, hrc_error *err)
                     d->now.state_hz, ROBOT_HZ);
     if (atomic_load(&d->others))
         return fail(err, HRC_EINVAL,
-                    "somebody else sends commands to this robot: %u came while none was expected",
+                    "another program sends commands to this robot: %u came while none was expected",
                     atomic_load(&d->others));
     return HRC_OK;
 }

@@ -12,10 +12,23 @@
 #ifndef HRC_DEPLOY_DEPLOY_H
 #define HRC_DEPLOY_DEPLOY_H
 
+#include <stdint.h>
+
 #include "deploy/brain.h"
 #include "deploy/record.h"
-#include "deploy/times.h"
 #include "deploy/wire.h"
+
+/* A histogram of durations that costs nothing to fill. */
+#define TIMES_BINS 200 /* eight to a power of two, from 1 us to half a minute */
+
+typedef struct {
+    int64_t n, bin[TIMES_BINS];
+    double max_us;
+} times;
+
+void times_add(times *t, int64_t ns);
+/* us: upper edge of the bin it lies in; 0: nothing measured */
+double times_quantile(const times *t, double share);
 
 typedef struct deploy deploy;
 

@@ -13,7 +13,28 @@
 
 #include "base/config.h"
 #include "deploy/sensors.h"
-#include "deploy/slew.h"
+
+/* How fast a joint's target may move: bounds on speed, acceleration and jerk from one command to the next,
+ * and on where it may go. A target x with differences d = x' - x and c = d' - d is led to a goal so that at
+ * every command
+ *
+ *   low <= x <= high    |d| <= speed dt    |c| <= acceleration dt^2    |c' - c| <= jerk dt^3
+ *
+ * The bounds hold by construction: only such a step is taken after which braking to a stand keeps them all,
+ * and the first step of that braking is the next command's fallback. Among those steps the one is chosen
+ * whose stopping point is nearest to the goal without passing it; a goal that can be reached at once, and
+ * stopped at, is taken to the bit. */
+typedef struct {
+    double speed, accel, jerk; /* rad/s, rad/s^2, rad/s^3 */
+} slew_limits;
+
+/* Plain data: a target and its differences per command, rad. */
+typedef struct {
+    double x, d, c;
+} slew;
+
+/* One command of dt seconds towards the goal, which lies within low .. high as x does. */
+void slew_step(slew *s, double goal, double low, double high, const slew_limits *limits, double dt);
 
 /* What can be wrong, and the answer to it: damping at once, or, where the robot can still balance, the way
  * down (lower.h) first. */
@@ -46,7 +67,7 @@ typedef enum { ANSWER_DAMP, ANSWER_LOWER } trip_answer;
     X(MACHINE, "mode_machine changed", DAMP)                                                                 \
     X(CLOCK, "our own clock or schedule is broken", DAMP)                                                    \
     X(CRC, "too many states with a wrong check sum", DAMP)                                                   \
-    X(OTHER_WRITER, "somebody else sends commands", DAMP)                                                    \
+    X(OTHER_WRITER, "another program sends commands", DAMP)                                                  \
     X(REMOTE_LOST, "the remote is gone", LOWER)                                                              \
     X(POLICY_STALE, "the policy gives no targets", DAMP)                                                     \
     X(POLICY_NONFINITE, "the policy's target is not finite", DAMP)                                           \

@@ -108,7 +108,8 @@ static void obey(pilot *p, const pilot_input *in)
     }
 }
 
-/* The answer to what was found while the robot is held or moved. Nobody balances in ramp and hold. */
+/* The answer to what was found while the robot is held or moved. In ramp and hold there is no balance
+ * feedback. */
 static void answer(pilot *p, trip found, int joint, int64_t now_ns)
 {
     bool lower = trip_answered(found) == ANSWER_LOWER;
@@ -139,7 +140,7 @@ static void judge(pilot *p, const pilot_input *in)
         answer(p, found, joint, in->robot.now_ns);
     } else if (p->asks & ASK_DAMP) {
         enter(p, lowering ? PILOT_TRIPPED : PILOT_DAMP, in->robot.now_ns);
-        p->ended_ns = p->plan.automatic ? in->robot.now_ns : 0; /* nobody starts it again */
+        p->ended_ns = p->plan.automatic ? in->robot.now_ns : 0; /* an automatic run does not start again */
     } else if (found) {
         answer(p, found, joint, in->robot.now_ns);
     }

@@ -9,7 +9,7 @@
 #define BATTERY_FLAT 5    /* per cent */
 #define FRAME_EVERY 10    /* 50 Hz */
 #define PRIORITY 78
-#define LOOK_MS 100 /* how often a waiting robot looks whether anybody is there */
+#define LOOK_MS 100 /* how often a waiting robot looks for a controller */
 
 typedef struct {
     simbot *robot;
@@ -46,7 +46,7 @@ static bool stopped(const robotsim *r)
     return r->options->stop && r->options->stop();
 }
 
-/* In lockstep nothing begins before somebody is there to answer. */
+/* In lockstep nothing begins before a controller is there to answer. */
 static hrc_status wait_for_controller(robotsim *r, hrc_error *err)
 {
     int64_t until = clock_now_ns() + (int64_t)(r->options->patience_s * NS_PER_S);

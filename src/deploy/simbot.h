@@ -3,7 +3,7 @@
  * was released, is ignored, and everything a careful controller would not do is counted. Without orders the
  * drives go on with the last one, as the robot is feared to do.
  *
- * It knows neither clock nor network: who steps it and where states go is the caller's business. */
+ * It knows neither clock nor network: the caller steps it and sends its states. */
 #ifndef HRC_DEPLOY_SIMBOT_H
 #define HRC_DEPLOY_SIMBOT_H
 

@@ -27,7 +27,7 @@
 
 extern char **environ;
 
-/* Who sends. OVER: nobody, all is damped. */
+/* Which process sends commands. OVER: none, all is damped. */
 enum { CONTROLLER, WATCHDOG, OVER };
 
 /* The page that both processes see. A torn q mixes targets of two commands 2 ms apart; damping has no

@@ -24,7 +24,7 @@ typedef struct {
     void (*bad_state)(void *ctx); /* check sum wrong */
     void (*torso)(void *ctx, const float quat[4], const float gyro[3]);
     void (*battery)(void *ctx, int percent);
-    void (*other_writer)(void *ctx); /* somebody else sends commands */
+    void (*other_writer)(void *ctx); /* another program sends commands */
 } wire_controller;
 
 /* A command as it came: what a robot looks at before it obeys. */

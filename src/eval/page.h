@@ -3,8 +3,49 @@
 #ifndef HRC_EVAL_PAGE_H
 #define HRC_EVAL_PAGE_H
 
+#include "base/file.h"
 #include "base/json.h"
 #include "eval/rollout.h"
+
+/* The page's files inside the program (embed.S), so that it needs none of them when it runs. */
+#define EMBED(name) extern const char embed_##name[], embed_##name##_end[];
+EMBED(replay_html)
+EMBED(replay_stage_html)
+EMBED(viewer_css)
+EMBED(three_js)
+EMBED(viewer_js)
+EMBED(replay_js)
+EMBED(report_html)
+EMBED(report_css)
+EMBED(report_js)
+EMBED(plot_html)
+EMBED(plot_js)
+EMBED(play_html)
+EMBED(play_css)
+EMBED(play_js)
+#undef EMBED
+
+/* One of them as a piece of a file (base/file.h). */
+#define EMBEDDED(name)                                                                                       \
+    {                                                                                                        \
+        embed_##name, (size_t)(embed_##name##_end - embed_##name)                                            \
+    }
+
+/* Pages that need no other file: a template with its @names@ replaced by files of the program and by data as
+ * JSON. Texts of the user reach a page only inside that JSON, with every "<" escaped, and pages show them
+ * only as text: no name can become markup or code. */
+typedef struct {
+    const char *mark; /* "@data@" */
+    file_piece text;
+} html_filling;
+
+/* JSON text in which no "<" is left, so that it can neither end its script element nor begin a comment. The
+ * caller frees it; NULL when out of memory. */
+char *html_script_text(const json_t *value);
+
+/* The marks occur once each, in this order; what is put in is not searched again. bytes may be NULL. */
+hrc_status html_write(const char *path, file_piece page, const html_filling *fillings, int n, size_t *bytes,
+                      hrc_error *err);
 
 /* Everything is borrowed. */
 typedef struct {

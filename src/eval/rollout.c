@@ -9,7 +9,7 @@
 #include "base/rot.h"
 #include "base/tensorfile.h"
 #include "motion/clip.h"
-#include "robot/names.h"
+#include "robot/g1.h"
 
 #define MAX_FRAMES 100000000
 

@@ -43,6 +43,8 @@ typedef struct {
 /* After policy_forward with reconstruct: the losses alone. */
 NN_FN policy_losses policy_loss(policy_pass *s);
 
+#define RECONSTRUCTION_WEIGHT 0.01 /* of its loss, in both methods */
+
 /* grads (layout.count) += d/dparams of (what dmean is the gradient of) + rec_weight L_rec + token loss; the
  * gradient of log_std is the caller's. rec_weight 0 leaves the reconstruction out. dproprio (n, proprio) and
  * dwindow (n, window) are set unless NULL; the reconstruction's target counts as a constant. */

@@ -19,6 +19,7 @@ enum { EXTRA_KL, EXTRA_SURROGATE, EXTRA_CLIPPED, EXTRA_VALUE, EXTRA_RECONSTRUCTI
 #define RATE_MIN 1e-6   /* lowest rate of the actor (peers: 1e-5) */
 #define STD_MIN 0.05f   /* lowest standard deviation of the actions */
 #define GRADIENT_CLIP 1.0
+#define CRITIC_RATE 1e-3
 #define CHUNK 64 /* rows that one item copies */
 
 /* ---- Create ---- */
@@ -99,7 +100,7 @@ static hrc_status make_networks(ppo *p, const train_input *in, hrc_error *err)
     p->actor = optimiser(p->model.net.log_std, in->cfg->ppo_rate);
     p->actor.options.average = in->cfg->ppo_average;
     p->spread = optimiser(HRC_JOINTS, in->cfg->ppo_std_rate);
-    p->judge_adam = optimiser(judge_n, in->cfg->ppo_critic_rate);
+    p->judge_adam = optimiser(judge_n, CRITIC_RATE);
     const room rooms[] = {{&p->judge_params, judge_n},   {&p->grads, policy_n + judge_n + PPO_EXTRA},
                           {&p->actor.m, p->actor.n},     {&p->actor.v, p->actor.n},
                           {&p->spread.m, HRC_JOINTS},    {&p->spread.v, HRC_JOINTS},
@@ -222,9 +223,8 @@ static void actor_gradient(ppo *p, int n, float *extra)
     const float *log_std = p->model.params + net->log_std;
     float *dlog_std = p->grads + net->log_std;
     double clipped;
-    policy_outputs o =
-        policy_forward(p->pass, p->model.params, p->model.codebook,
-                       &(policy_batch){n, p->b.proprio, p->b.window}, c->tracker_reconstruction > 0);
+    policy_outputs o = policy_forward(p->pass, p->model.params, p->model.codebook,
+                                      &(policy_batch){n, p->b.proprio, p->b.window}, true);
     extra[EXTRA_KL] = (float)gaussian_kl(p->b.mean, p->r.log_std, o.mean, log_std, n, HRC_JOINTS);
     gaussian_log_prob(p->new_logp, p->b.action, o.mean, log_std, n, HRC_JOINTS);
     extra[EXTRA_SURROGATE] =
@@ -233,7 +233,7 @@ static void actor_gradient(ppo *p, int n, float *extra)
     gaussian_log_prob_back(p->dmean, dlog_std, p->dlogp, p->b.action, o.mean, log_std, n, HRC_JOINTS);
     for (int i = 0; i < HRC_JOINTS; i++) dlog_std[i] -= (float)c->ppo_entropy;
     policy_losses l =
-        policy_backward(p->pass, p->grads, p->model.params, p->dmean, c->tracker_reconstruction, NULL, NULL);
+        policy_backward(p->pass, p->grads, p->model.params, p->dmean, RECONSTRUCTION_WEIGHT, NULL, NULL);
     extra[EXTRA_RECONSTRUCTION] = (float)l.reconstruction;
     extra[EXTRA_TOKEN] = (float)l.token;
     if (p->model.codebook)

@@ -6,6 +6,7 @@
 #include "learn/ppo_loss.h"
 #include "learn/ppo_parts.h"
 
+#define LAMBDA 0.95     /* of the generalised advantage */
 #define FIRST_RESETS 16 /* of all worlds: for the first statistics */
 
 static env_arrays arrays_of(const ppo_seen *s)
@@ -144,7 +145,7 @@ void ppo_collect(ppo *p, train_report *report)
     }
     values(p, p->last, p->seen.critic, p->judge_in, p->n);
     ppo_advantages(r->advantage, r->target, r->reward, r->value, p->last, r->over, p->T, p->n,
-                   p->cfg->ppo_gamma, p->cfg->ppo_lambda);
+                   p->cfg->ppo_gamma, LAMBDA);
     normalise_advantages(p);
     report->samples += p->rows;
     train_figure(report, "reward_step", reward);

@@ -3,13 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "robot/posture.h"
-
 #define FIRST_DIFFICULTY 0.5
-#define CAP 5.0          /* highest difficulty of a bin, in means of all */
-#define KERNEL 0.8       /* decay of the kernel per bin */
-#define KERNEL_BINS 4    /* its length; it reaches back in time */
-#define RISES_WITHIN 200 /* frames from the beginning of a bin to standing */
+#define CAP 5.0       /* highest difficulty of a bin, in means of all */
+#define KERNEL 0.8    /* decay of the kernel per bin */
+#define KERNEL_BINS 4 /* its length; it reaches back in time */
 
 static int bins_of(const ref_clip *c)
 {
@@ -29,11 +26,6 @@ static hrc_status allocate(sampling *s, const references *refs, hrc_error *err)
         return HRC_OK;
     sampling_free(s);
     return fail(err, HRC_ENOMEM, "sampling: out of memory for %d clips", refs->n);
-}
-
-static bool gets_up(const ref_clip *c, int first)
-{
-    return c->frames[first].qpos[2] < POSTURE_DOWN_M && ref_stands_in(c, first, RISES_WITHIN) >= 0;
 }
 
 /* ---- Kinds of motion ---- */
@@ -80,7 +72,7 @@ hrc_status sampling_create(sampling *s, const config *cfg, const references *ref
             int left = refs->clips[c].n - 1 - first;
             s->bins[b] = (sampling_bin){c, first, left < SAMPLING_BIN ? left : SAMPLING_BIN};
             s->difficulty[b] = FIRST_DIFFICULTY;
-            s->weight[b] = gets_up(&refs->clips[c], first) ? cfg->sampling_rise_weight : 1;
+            s->weight[b] = 1;
         }
     }
     s->first_bin[refs->n] = s->n;

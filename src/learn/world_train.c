@@ -144,7 +144,7 @@ static imagine_options dream_options(const config *c)
                              .basis = action_basis_of(c->tracker_basis),
                              .action_weight = ACTION_WEIGHT,
                              .rate_weight = c->world_action_rate,
-                             .rec_weight = c->tracker_reconstruction,
+                             .rec_weight = RECONSTRUCTION_WEIGHT,
                              .state_clip = c->world_state_clip};
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "motion/corpus_codes.h"
 #include "motion/pack.h"
 
 const char *corpus_split_word(corpus_split split)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "motion/corpus_codes.h"
 #include "motion/pack.h"
 
 #define SHORTEST_SECONDS 0.5

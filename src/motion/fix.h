@@ -8,6 +8,17 @@
 
 #include "motion/clip.h"
 
+/* A low-pass without phase shift: Butterworth of second order, forwards and backwards, -3 dB at hz. */
+
+/* False when hz is so close to half the frame rate, or n so small, that there is nothing to remove. */
+bool lowpass_useful(int n, double hz, double fps);
+
+int lowpass_scratch(int n, double hz, double fps); /* numbers that `scratch` must hold */
+
+/* x[0], x[step], ... x[(n-1) step] in place. Both ends are continued, turned about the end point, so that
+ * slopes go on. */
+void lowpass(double *x, int n, int step, double hz, double fps, double *scratch);
+
 /* m: soles of good clips dip this much; lifting them would float the robot */
 #define FIX_LIFT_TOLERANCE 0.005
 /* The lift begins this long before the robot needs it: longer makes it float around every touch, shorter

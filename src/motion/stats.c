@@ -1,7 +1,5 @@
 #include "motion/stats.h"
 
-#include <stddef.h>
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,10 +9,15 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void numbers_sort(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+}
+
 double percentile(double *x, int n, double share)
 {
     if (n == 0) return NAN;
-    qsort(x, (size_t)n, sizeof *x, by_size);
+    numbers_sort(x, n);
     double at = share * (n - 1);
     int below = (int)at;
     if (below >= n - 1) return x[n - 1];

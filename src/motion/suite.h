@@ -9,7 +9,29 @@
 #ifndef HRC_MOTION_SUITE_H
 #define HRC_MOTION_SUITE_H
 
+#include "base/arena.h"
+#include "base/file.h"
 #include "motion/corpus.h"
+
+/* A manifest: what the files of a folder hold. CSV with a header; the columns id (file name without ending)
+ * and category are needed; description, left_out (why a file is not to be used; empty when it is) and fps
+ * (its frame rate; empty or 0: as the file has it) are used when there, others are left alone. Fields may be
+ * quoted. */
+typedef struct {
+    const char *id, *category, *description, *left_out;
+    double fps; /* 0: not said */
+    int line;   /* of the file, counting rows */
+} manifest_row;
+
+typedef struct {
+    arena memory;
+    int n;
+    manifest_row *rows;
+} manifest;
+
+hrc_status manifest_load(manifest *m, const char *path, hrc_error *err);
+hrc_status manifest_parse(manifest *m, const char *path, file_view bytes, hrc_error *err);
+void manifest_free(manifest *m);
 
 #define SUITE_FOLDER "motions/suites"
 

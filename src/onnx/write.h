@@ -4,6 +4,7 @@
 #define HRC_ONNX_WRITE_H
 
 #include "base/text.h"
+#include "nn/mlp.h"
 
 typedef struct {
     text nodes, initializers, inputs, outputs, metadata; /* encoded fields of GraphProto and ModelProto */
@@ -43,5 +44,17 @@ void onnx_meta(onnx_graph *g, const char *key, const char *value);
 
 hrc_status onnx_write(const onnx_graph *g, const char *name, const char *path, hrc_error *err);
 void onnx_free(onnx_graph *g);
+
+/* ---- Layers of our networks as ONNX nodes ---- */
+
+onnx_value onnx_gemm(onnx_graph *g, onnx_value x, onnx_value w, onnx_value bias); /* x w^T + bias, on rows */
+onnx_value onnx_silu(onnx_graph *g, onnx_value x);
+onnx_value onnx_gelu(onnx_graph *g, onnx_value x); /* the tanh form */
+
+/* params: the network's block; tensors are named prefix.0.weight, prefix.0.bias, prefix.2.weight ... */
+onnx_value onnx_mlp(onnx_graph *g, const nn_mlp *m, const float *params, onnx_value x, const char *prefix);
+
+/* Metadata: numbers separated by commas, with all their digits. */
+void onnx_meta_list(onnx_graph *g, const char *key, const float *values, int n);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/seal.h"
 #include "nn/packed.h"
-#include "robot/names.h"
+#include "robot/g1.h"
 
 #define NUMBERS(X) X(depth) X(heads) X(width) X(ratio)
 #define SWITCHES(X) X(position) X(velocities) X(under_way)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "onnx/layers.h"
-#include "robot/names.h"
+#include "onnx/write.h"
+#include "robot/g1.h"
 
 /* A graph under construction: tokens are (N*T, C) between the products, (N, T, C) elsewhere. */
 typedef struct {

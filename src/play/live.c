@@ -122,7 +122,7 @@ static bool obey(live *l, bool *paused, bool *single, double *speed)
     l->norders = 0;
     l->single = false;
     pthread_mutex_unlock(&l->lock);
-    if (restore) { /* nobody writes the run while the flag is up */
+    if (restore) { /* the run is not written while the flag is up */
         if (playground_restore(l->scene, &l->run, &err) < 0) refuse(l, err.text);
         pthread_mutex_lock(&l->lock);
         l->restore = false;

@@ -17,35 +17,36 @@
 typedef struct {
     hrc_controller *control; /* NULL: PD control alone, by `alone` */
     follower alone;
-} mind;
+} control_loop;
 
 struct playground {
-    playground_means means;
+    playground_resources resources;
     play_scene scene;
     play_robot robots[PLAY_ROBOTS];
-    mind minds[PLAY_ROBOTS]; /* only the first has the planner */
+    control_loop loops[PLAY_ROBOTS]; /* only the first has the planner */
     course motion;
     int rested; /* steps at the motion's end */
     double lying[POSTURE_COUNT][HRC_NQ];
     play_run run;    /* this one, so far */
-    play_run script; /* one that is had again; n 0: none */
+    play_run script; /* a run that is repeated; n 0: none */
     int at;          /* its next order */
 };
 
 /* ---- Create ---- */
 
-static hrc_status create_mind(mind *m, const playground_means *means, bool planner, uint64_t seed,
-                              hrc_error *err)
+static hrc_status create_loop(control_loop *m, const playground_resources *resources, bool planner,
+                              uint64_t seed, hrc_error *err)
 {
-    const hrc_options options = control_options(means->cfg, seed);
-    if (!means->tracker) return HRC_OK;
-    return hrc_controller_create(&m->control, means->tracker, planner ? means->planner : NULL, &options, err);
+    const hrc_options options = control_options(resources->cfg, seed);
+    if (!resources->tracker) return HRC_OK;
+    return hrc_controller_create(&m->control, resources->tracker, planner ? resources->planner : NULL,
+                                 &options, err);
 }
 
 static hrc_status find_postures(playground *p, hrc_error *err)
 {
     for (int i = 0; i < POSTURE_COUNT; i++)
-        TRY(posture_lying(p->lying[i], POSTURE_NAME[i], 0, 0, p->means.physics, 0, err));
+        TRY(posture_lying(p->lying[i], POSTURE_NAME[i], 0, 0, p->resources.physics, 0, err));
     return HRC_OK;
 }
 
@@ -54,24 +55,25 @@ static void restart(playground *p);
 static hrc_status set_up(playground *p, hrc_error *err)
 {
     for (int i = 0; i < PLAY_ROBOTS; i++)
-        TRY(create_mind(&p->minds[i], &p->means, i == 0, p->means.seed, err));
+        TRY(create_loop(&p->loops[i], &p->resources, i == 0, p->resources.seed, err));
     TRY(find_postures(p, err));
-    TRY(catalog_course(p->means.motions, p->scene.motion, &p->motion, err));
+    TRY(catalog_course(p->resources.motions, p->scene.motion, &p->motion, err));
     restart(p);
     return HRC_OK;
 }
 
-hrc_status playground_create(playground **out, const playground_means *means, int first, hrc_error *err)
+hrc_status playground_create(playground **out, const playground_resources *resources, int first,
+                             hrc_error *err)
 {
     playground *p = calloc(1, sizeof *p);
     if (!p) return fail(err, HRC_ENOMEM, "playground: out of memory");
-    p->means = *means;
+    p->resources = *resources;
     p->scene = (play_scene){.robots = 1,
-                            .planner = means->tracker && means->planner,
+                            .planner = resources->tracker && resources->planner,
                             .repeat = true, /* whoever comes later sees it move */
-                            .friction = sim_nominal(means->physics).friction,
+                            .friction = sim_nominal(resources->physics).friction,
                             .strength = 1,
-                            .seed = means->seed,
+                            .seed = resources->seed,
                             .posture = -1,
                             .motion = first};
     hrc_status status = set_up(p, err);
@@ -86,7 +88,7 @@ hrc_status playground_create(playground **out, const playground_means *means, in
 void playground_free(playground *p)
 {
     if (!p) return;
-    for (int i = 0; i < PLAY_ROBOTS; i++) hrc_controller_free(p->minds[i].control);
+    for (int i = 0; i < PLAY_ROBOTS; i++) hrc_controller_free(p->loops[i].control);
     course_free(&p->motion);
     free(p);
 }
@@ -110,7 +112,7 @@ static void say(playground *p, const char *text)
 {
     snprintf(p->scene.event, sizeof p->scene.event, "%s", text);
     p->scene.event_number++;
-    recorder_note(p->means.record, p->scene.event);
+    recorder_note(p->resources.record, p->scene.event);
 }
 
 /* ---- Robots and their motion ---- */
@@ -119,7 +121,7 @@ static void follow(playground *p, int how)
 {
     const hrc_motion motion = course_motion(&p->motion);
     for (int i = 0; i < PLAY_ROBOTS; i++) {
-        mind *m = &p->minds[i];
+        control_loop *m = &p->loops[i];
         if (m->control)
             hrc_follow(m->control, &motion, 0, how, NULL); /* no course is refused */
         else
@@ -136,7 +138,7 @@ static void apply_settings(playground *p)
         q->payload = p->scene.payload;
         q->strength = p->scene.strength;
         p->robots[i].planner = i == 0 && p->scene.planner;
-        if (p->minds[i].control) hrc_controller_use_planner(p->minds[i].control, p->robots[i].planner);
+        if (p->loops[i].control) hrc_controller_use_planner(p->loops[i].control, p->robots[i].planner);
     }
 }
 
@@ -162,8 +164,8 @@ static void restart(playground *p)
     first_pose(p, qpos, qvel);
     for (int i = 0; i < PLAY_ROBOTS; i++) {
         p->robots[i] = (play_robot){0};
-        sim_reset(p->means.physics, &p->robots[i].world, qpos, qvel);
-        if (p->minds[i].control) hrc_controller_reset(p->minds[i].control);
+        sim_reset(p->resources.physics, &p->robots[i].world, qpos, qvel);
+        if (p->loops[i].control) hrc_controller_reset(p->loops[i].control);
     }
     apply_settings(p);
     follow(p, p->scene.posture < 0 ? 0 : HRC_PLACE | HRC_WAIT);
@@ -177,7 +179,7 @@ static void restart(playground *p)
 static hrc_status change_motion(playground *p, int index, hrc_error *err)
 {
     course next;
-    TRY(catalog_course(p->means.motions, index, &next, err));
+    TRY(catalog_course(p->resources.motions, index, &next, err));
     course old = p->motion;
     p->motion = next;
     p->scene.motion = index;
@@ -223,10 +225,10 @@ static hrc_status enqueue(playground *p, int index, hrc_error *err)
 
 static hrc_status reseed(playground *p, uint64_t seed, hrc_error *err)
 {
-    mind fresh = {0};
-    TRY(create_mind(&fresh, &p->means, true, seed, err));
-    hrc_controller_free(p->minds[0].control);
-    p->minds[0] = fresh;
+    control_loop fresh = {0};
+    TRY(create_loop(&fresh, &p->resources, true, seed, err));
+    hrc_controller_free(p->loops[0].control);
+    p->loops[0] = fresh;
     p->scene.seed = seed;
     return HRC_OK;
 }
@@ -247,7 +249,7 @@ static void set(playground *p, const play_order *o)
 
 static hrc_status set_planner(playground *p, bool on, hrc_error *err)
 {
-    if (on && !(p->means.tracker && p->means.planner))
+    if (on && !(p->resources.tracker && p->resources.planner))
         return fail(err, HRC_EINVAL, "there is no planner: start with --planner FILE and a tracker");
     p->scene.planner = on;
     apply_settings(p);
@@ -259,10 +261,10 @@ static hrc_status begin(playground *p, const play_order *o, hrc_error *err)
 {
     if (o->kind == PLAY_seed) TRY(reseed(p, (uint64_t)o->value, err));
     if (o->kind == PLAY_pair) p->scene.pair = o->value != 0;
-    if (p->scene.pair) p->scene.planner = p->means.tracker && p->means.planner;
+    if (p->scene.pair) p->scene.planner = p->resources.tracker && p->resources.planner;
     if (o->kind == PLAY_posture || o->kind == PLAY_restart)
         p->scene.posture = o->kind == PLAY_posture ? (int)o->value : -1;
-    if (o->kind == PLAY_pair) recorder_clear(p->means.record, p->scene.pair ? 2 : 1);
+    if (o->kind == PLAY_pair) recorder_clear(p->resources.record, p->scene.pair ? 2 : 1);
     restart(p);
     say(p, o->kind == PLAY_posture ? "put on the floor" : "restart");
     return HRC_OK;
@@ -302,7 +304,7 @@ hrc_status playground_order(playground *p, const play_order *o, hrc_error *err)
 
 /* ---- One step ---- */
 
-/* Joints to where the reference's next frame has them, nobody looks after balance. */
+/* Joints to where the reference's next frame has them, no balance feedback. */
 static void follow_alone(play_robot *r, follower *f, sim *physics, int worker)
 {
     hrc_frame next;
@@ -329,21 +331,21 @@ static void step_robot(void *ctx, int i, int worker)
 {
     playground *p = ctx;
     play_robot *r = &p->robots[i];
-    mind *m = &p->minds[i];
+    control_loop *m = &p->loops[i];
     float before[HRC_NQ];
     hrc_error err;
     if (*r->problem) return;
     for (int k = 0; k < HRC_NQ; k++) before[k] = (float)r->world.qpos[k];
     if (!m->control)
-        follow_alone(r, &m->alone, p->means.physics, worker);
-    else if (loop_step(m->control, p->means.physics, &r->world, worker, &r->target, &err) < 0)
+        follow_alone(r, &m->alone, p->resources.physics, worker);
+    else if (loop_step(m->control, p->resources.physics, &r->world, worker, &r->target, &err) < 0)
         snprintf(r->problem, sizeof r->problem, "%.190s", err.text);
     else
         r->report = *hrc_controller_report(m->control);
     if (r->world.diverged)
         snprintf(r->problem, sizeof r->problem, "the physics gave numbers that are not finite: restart");
-    r->nforces = sim_forces(p->means.physics, worker, r->forces, PLAY_FORCES);
-    recorder_add(p->means.record, i, before, &r->target, r->world.torque, &r->report);
+    r->nforces = sim_forces(p->resources.physics, worker, r->forces, PLAY_FORCES);
+    recorder_add(p->resources.record, i, before, &r->target, r->world.torque, &r->report);
 }
 
 /* At the end of the motion, of all robots: the next of the queue, or the same again. */
@@ -369,8 +371,8 @@ static void play_script(playground *p)
 void playground_step(playground *p)
 {
     play_script(p);
-    pool_items(p->means.threads, p->scene.robots, step_robot, p);
-    recorder_next(p->means.record);
+    pool_items(p->resources.threads, p->scene.robots, step_robot, p);
+    recorder_next(p->resources.record);
     p->scene.step++;
     go_on(p);
 }
@@ -380,9 +382,9 @@ void playground_step(playground *p)
 static hrc_status adopt(playground *p, const play_scene *s, hrc_error *err)
 {
     course motion;
-    if (s->planner && !(p->means.tracker && p->means.planner))
+    if (s->planner && !(p->resources.tracker && p->resources.planner))
         return fail(err, HRC_EINVAL, "this run had a planner, and there is none here");
-    TRY(catalog_course(p->means.motions, s->motion, &motion, err));
+    TRY(catalog_course(p->resources.motions, s->motion, &motion, err));
     hrc_status status = s->seed == p->scene.seed ? HRC_OK : reseed(p, s->seed, err);
     if (status < 0) {
         course_free(&motion);
@@ -394,7 +396,7 @@ static hrc_status adopt(playground *p, const play_scene *s, hrc_error *err)
     p->motion = motion;
     p->scene = *s;
     p->scene.event_number = events;
-    if (pair != s->pair) recorder_clear(p->means.record, s->pair ? 2 : 1);
+    if (pair != s->pair) recorder_clear(p->resources.record, s->pair ? 2 : 1);
     restart(p);
     course_free(&old);
     say(p, "a run of a link");

@@ -5,7 +5,6 @@
 #ifndef HRC_PLAY_PLAYGROUND_H
 #define HRC_PLAY_PLAYGROUND_H
 
-#include "play/recorder.h"
 #include "play/run.h"
 
 #define PLAY_ROBOTS RECORDER_ROBOTS
@@ -20,8 +19,8 @@ typedef struct {
     const catalog *motions;
     recorder *record;
     uint64_t seed;
-    const config *cfg; /* of the closed loop, [control] */
-} playground_means;    /* all borrowed */
+    const config *cfg;  /* of the closed loop, [control] */
+} playground_resources; /* all borrowed */
 
 typedef struct {
     sim_world world;
@@ -34,7 +33,8 @@ typedef struct {
 } play_robot;
 
 /* Begins with motion `first` of the catalog. */
-hrc_status playground_create(playground **out, const playground_means *means, int first, hrc_error *err);
+hrc_status playground_create(playground **out, const playground_resources *resources, int first,
+                             hrc_error *err);
 void playground_free(playground *p); /* NULL is fine */
 
 /* On failure nothing has changed. */

@@ -1,9 +1,305 @@
 #include "play/run.h"
 
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rot.h"
 #include "eval/posture.h"
+
+/* ---- Catalogue ---- */
+
+#define LONGEST_S 3600.0
+
+/* A file's motion at 50 Hz. */
+static hrc_status load_file(const catalog *c, clip *out, const char *path, hrc_error *err)
+{
+    clip original;
+    TRY(clip_load(&original, path, &c->reading, NULL, err));
+    hrc_status status = clip_resample(out, &original, HRC_RATE_HZ, err);
+    clip_free(&original);
+    return status;
+}
+
+static hrc_status add_file(catalog *c, const char *path, hrc_error *err)
+{
+    clip motion;
+    TRY(load_file(c, &motion, path, err));
+    catalog_entry *e = &c->entries[c->n];
+    *e = (catalog_entry){.name = arena_strdup(&c->memory, motion.name),
+                         .category = arena_strdup(&c->memory, *motion.category ? motion.category : "file"),
+                         .description = "",
+                         .frames = motion.n,
+                         .path = arena_strdup(&c->memory, path)};
+    clip_free(&motion);
+    if (!e->name || !e->category || !e->path) return fail(err, HRC_ENOMEM, "list of motions: out of memory");
+    c->n++;
+    return HRC_OK;
+}
+
+static void add_clips(catalog *c)
+{
+    for (int i = 0; i < c->clips.nclips; i++) {
+        const corpus_entry *e = &c->clips.clips[i];
+        c->entries[c->n++] = (catalog_entry){.name = e->name,
+                                             .category = e->category,
+                                             .description = e->description,
+                                             .frames = e->n,
+                                             .clip = i};
+    }
+}
+
+static hrc_status fill(catalog *c, const char *corpus_path, const char *const *files, int n, hrc_error *err)
+{
+    if (corpus_path) TRY(corpus_open(&c->clips, corpus_path, err));
+    const int all = c->clips.nclips + n;
+    if (all == 0) return fail(err, HRC_EINVAL, "there is no motion to play: give a file or a corpus");
+    c->room = all + CATALOG_ADDED;
+    c->entries = ARENA_NEW(&c->memory, catalog_entry, c->room);
+    if (!c->entries) return fail(err, HRC_ENOMEM, "list of motions: out of memory");
+    for (int i = 0; i < n; i++) TRY(add_file(c, files[i], err));
+    add_clips(c);
+    return HRC_OK;
+}
+
+hrc_status catalog_open(catalog *out, const char *corpus_path, const char *const *files, int n,
+                        const clip_options *reading, hrc_error *err)
+{
+    *out = (catalog){0};
+    if (reading) out->reading = *reading;
+    hrc_status status = fill(out, corpus_path, files, n, err);
+    if (status < 0) catalog_close(out);
+    return status;
+}
+
+void catalog_close(catalog *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->entries[i].added) clip_free((clip *)c->entries[i].added);
+    if (c->clips.nclips) corpus_close(&c->clips);
+    arena_free(&c->memory);
+    *c = (catalog){0};
+}
+
+/* A name that no other has. */
+static void free_name(const catalog *c, const char *name, char *out, size_t size)
+{
+    snprintf(out, size, "%.200s", name);
+    for (int k = 2; catalog_find(c, out) >= 0; k++) snprintf(out, size, "%.200s (%d)", name, k);
+}
+
+static hrc_status add_motion(catalog *c, clip *motion, hrc_error *err)
+{
+    char name[256];
+    clip *kept = ARENA_NEW(&c->memory, clip, 1);
+    free_name(c, motion->name, name, sizeof name);
+    const char *own = arena_strdup(&c->memory, name);
+    if (!kept || !own) return fail(err, HRC_ENOMEM, "list of motions: out of memory");
+    *kept = *motion;
+    c->entries[c->n] = (catalog_entry){
+        .name = own, .category = "added", .description = "", .frames = kept->n, .added = kept};
+    c->n++;
+    return HRC_OK;
+}
+
+hrc_status catalog_add(catalog *c, clip *motion, int *at, hrc_error *err)
+{
+    hrc_status status = c->n < c->room ? add_motion(c, motion, err)
+                                       : fail(err, HRC_EINVAL,
+                                              "%.200s: %d motions were added, there is no "
+                                              "room for more until the playground ends",
+                                              motion->name, CATALOG_ADDED);
+    if (status < 0)
+        clip_free(motion);
+    else
+        *at = c->n - 1;
+    *motion = (clip){0};
+    return status;
+}
+
+int catalog_find(const catalog *c, const char *name)
+{
+    for (int i = 0; i < c->n; i++)
+        if (!strcmp(c->entries[i].name, name)) return i;
+    return -1;
+}
+
+hrc_status catalog_course(const catalog *c, int i, course *out, hrc_error *err)
+{
+    const catalog_entry *e = &c->entries[i];
+    clip motion;
+    if (e->path)
+        TRY(load_file(c, &motion, e->path, err));
+    else if (e->added)
+        TRY(clip_cut(&motion, e->added, 0, e->added->n - 1, err));
+    else
+        TRY(corpus_clip(&c->clips, e->clip, &motion, err));
+    return course_create(out, e->name, e->category, &motion, false, 0, LONGEST_S, err);
+}
+
+/* ---- Recording ---- */
+
+#define FRAMES (RECORDER_S * HRC_RATE_HZ)
+#define EVENTS 256
+#define CHUNK 50 /* frames that are copied under one hold of the lock: about 80 kB */
+#define ARRAYS (ROLLOUT_REF | ROLLOUT_TARGET | ROLLOUT_TORQUE | ROLLOUT_SIGNALS | ROLLOUT_PLAN)
+
+typedef struct {
+    int64_t frame;
+    char text[96];
+} note;
+
+struct recorder {
+    pthread_mutex_t lock;
+    rollout ring[RECORDER_ROBOTS]; /* frame i is at i % FRAMES */
+    int robots;
+    int64_t count;  /* frames so far */
+    int64_t marked; /* -1: not */
+    note notes[EVENTS];
+    int64_t nnotes; /* note i is at i % EVENTS */
+};
+
+hrc_status recorder_create(recorder **out, hrc_error *err)
+{
+    recorder *r = calloc(1, sizeof *r);
+    if (!r) return fail(err, HRC_ENOMEM, "recorder: out of memory");
+    pthread_mutex_init(&r->lock, NULL);
+    r->robots = 1;
+    r->marked = -1;
+    for (int i = 0; i < RECORDER_ROBOTS; i++) {
+        hrc_status status = rollout_create(&r->ring[i], FRAMES, HRC_RATE_HZ, "ring", ARRAYS, 0, err);
+        if (status == HRC_OK) continue;
+        recorder_free(r);
+        return status;
+    }
+    *out = r;
+    return HRC_OK;
+}
+
+void recorder_free(recorder *r)
+{
+    if (!r) return;
+    for (int i = 0; i < RECORDER_ROBOTS; i++) rollout_free(&r->ring[i]);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+void recorder_clear(recorder *r, int robots)
+{
+    pthread_mutex_lock(&r->lock);
+    r->robots = robots;
+    r->count = r->nnotes = 0;
+    if (r->marked >= 0) r->marked = 0;
+    pthread_mutex_unlock(&r->lock);
+}
+
+void recorder_add(recorder *r, int robot, const float qpos[HRC_NQ], const hrc_target *target,
+                  const double torque[HRC_JOINTS], const hrc_report *report)
+{
+    rollout *o = &r->ring[robot];
+    pthread_mutex_lock(&r->lock);
+    const size_t i = (size_t)(r->count % FRAMES);
+    memcpy(o->qpos + i * HRC_NQ, qpos, HRC_NQ * sizeof *qpos);
+    for (int k = 0; k < HRC_JOINTS; k++) {
+        o->target[i * HRC_JOINTS + k] = (float)target->q[k];
+        o->torque[i * HRC_JOINTS + k] = (float)torque[k];
+    }
+    memset(o->plan + i * HRC_KEYFRAMES * HRC_NQ, 0, sizeof(float) * HRC_KEYFRAMES * HRC_NQ);
+    rollout_control(o, (int)i, report);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void recorder_next(recorder *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->count++;
+    pthread_mutex_unlock(&r->lock);
+}
+
+void recorder_note(recorder *r, const char *text)
+{
+    pthread_mutex_lock(&r->lock);
+    note *n = &r->notes[r->nnotes++ % EVENTS];
+    n->frame = r->count;
+    snprintf(n->text, sizeof n->text, "%s", text);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void recorder_mark(recorder *r, bool on)
+{
+    pthread_mutex_lock(&r->lock);
+    r->marked = on ? r->count : -1;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* The first frame that may be asked for; the lock is held. */
+static int64_t first_frame(const recorder *r)
+{
+    const int64_t oldest = r->count > FRAMES ? r->count - FRAMES : 0;
+    return r->marked > oldest ? r->marked : oldest;
+}
+
+recorder_status recorder_state(recorder *r)
+{
+    pthread_mutex_lock(&r->lock);
+    recorder_status s = {.robots = r->robots,
+                         .seconds = (double)(r->count - first_frame(r)) / HRC_RATE_HZ,
+                         .marked = r->marked >= 0};
+    pthread_mutex_unlock(&r->lock);
+    return s;
+}
+
+static void copy_frame(rollout *out, int to, const rollout *ring, size_t from)
+{
+    memcpy(out->qpos + (size_t)to * HRC_NQ, ring->qpos + from * HRC_NQ, HRC_NQ * sizeof(float));
+#define X(name, width)                                                                                       \
+    memcpy(out->name + (size_t)to * (width), ring->name + from * (width), (width) * sizeof(float));
+    ROLLOUT_ARRAYS(X)
+#undef X
+}
+
+/* Frames first .. first + out->n - 1; those that were overwritten meanwhile become their successors. */
+static void copy_frames(recorder *r, int robot, int64_t first, rollout *out)
+{
+    for (int i = 0; i < out->n;) {
+        pthread_mutex_lock(&r->lock);
+        const int64_t oldest = r->count > FRAMES ? r->count - FRAMES : 0;
+        for (int end = i + CHUNK; i < out->n && i < end; i++) {
+            const int64_t frame = first + i > oldest ? first + i : oldest;
+            copy_frame(out, i, &r->ring[robot], (size_t)(frame % FRAMES));
+        }
+        pthread_mutex_unlock(&r->lock);
+    }
+}
+
+static void copy_notes(recorder *r, int64_t first, rollout *out)
+{
+    pthread_mutex_lock(&r->lock);
+    for (int64_t k = r->nnotes > EVENTS ? r->nnotes - EVENTS : 0; k < r->nnotes; k++) {
+        const note *n = &r->notes[k % EVENTS];
+        if (n->frame < first || n->frame >= first + out->n) continue;
+        const char *kept = arena_strdup(&out->memory, n->text);
+        if (kept)
+            out->events[out->nevents++] = (rollout_event){(double)(n->frame - first) / HRC_RATE_HZ, kept};
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+hrc_status recorder_take(recorder *r, int robot, const char *name, rollout *out, hrc_error *err)
+{
+    pthread_mutex_lock(&r->lock);
+    const int64_t first = first_frame(r), n = r->count - first;
+    const int robots = r->robots;
+    pthread_mutex_unlock(&r->lock);
+    if (robot < 0 || robot >= robots)
+        return fail(err, HRC_EINVAL, "recording: robot %d, expected 0 to %d", robot, robots - 1);
+    if (n < 2) return fail(err, HRC_EINVAL, "recording: there are %d frames, expected at least 2", (int)n);
+    TRY(rollout_create(out, (int)n, HRC_RATE_HZ, name, ARRAYS, EVENTS, err));
+    copy_frames(r, robot, first, out);
+    copy_notes(r, first, out);
+    return HRC_OK;
+}
 
 bool play_begins(play_kind k)
 {

@@ -4,7 +4,73 @@
 #define HRC_PLAY_RUN_H
 
 #include "base/json.h"
-#include "play/catalog.h"
+#include "eval/course.h"
+#include "eval/rollout.h"
+#include "motion/corpus.h"
+#include "sim/sim.h"
+
+/* The motions a person may pick from: files, the clips of a corpus, and what is added while it plays. An
+ * entry never changes once it is there and never moves, so any thread that was told its number may read it;
+ * `n` belongs to the thread that adds. */
+typedef struct {
+    const char *name, *category, *description; /* "" when unknown */
+    int frames;                                /* at 50 Hz */
+    const char *path;                          /* of a file */
+    const clip *added;                         /* or a motion in memory, at 50 Hz */
+    int clip;                                  /* or, where both are NULL, of the corpus */
+} catalog_entry;
+
+#define CATALOG_ADDED 32 /* as many may be added */
+
+typedef struct {
+    arena memory;
+    corpus clips; /* nclips 0: none */
+    int n, room;
+    catalog_entry *entries; /* the files first, what is added last */
+    clip_options reading;   /* of the files; its texts are the caller's */
+} catalog;
+
+/* corpus_path NULL: no corpus. reading may be NULL. Without any motion at all it fails. */
+hrc_status catalog_open(catalog *out, const char *corpus_path, const char *const *files, int n,
+                        const clip_options *reading, hrc_error *err);
+void catalog_close(catalog *c);
+
+/* Takes a motion at 50 Hz over, also on failure. It is called as the clip is, or "NAME (2)" where there is
+ * one of that name. *at: its number. */
+hrc_status catalog_add(catalog *c, clip *motion, int *at, hrc_error *err);
+int catalog_find(const catalog *c, const char *name); /* -1 when there is none */
+
+/* Entry i, to be followed from its first frame. */
+hrc_status catalog_course(const catalog *c, int i, course *out, hrc_error *err);
+
+/* The last minutes of up to two robots, frame by frame, while they still run. One thread adds; any other may
+ * take a copy meanwhile, which never holds the first one up for longer than a few frames take to copy. */
+#define RECORDER_S 120
+#define RECORDER_ROBOTS 2
+
+typedef struct recorder recorder;
+
+hrc_status recorder_create(recorder **out, hrc_error *err);
+void recorder_free(recorder *r);              /* NULL is fine */
+void recorder_clear(recorder *r, int robots); /* forget all; how many there are from now on */
+
+/* One control period: for every robot its pose before, and what came of it; then the next one. */
+void recorder_add(recorder *r, int robot, const float qpos[HRC_NQ], const hrc_target *target,
+                  const double torque[HRC_JOINTS], const hrc_report *report);
+void recorder_next(recorder *r);
+void recorder_note(recorder *r, const char *text); /* an event, now */
+
+/* Marks the first frame of what `take` gives; false: everything that is still there. */
+void recorder_mark(recorder *r, bool on);
+
+typedef struct {
+    int robots;
+    double seconds; /* that `take` would give */
+    bool marked;
+} recorder_status;
+
+recorder_status recorder_state(recorder *r);
+hrc_status recorder_take(recorder *r, int robot, const char *name, rollout *out, hrc_error *err);
 
 /* What a person may ask of the playground, as plain data and as JSON: {"do": "punch", "link": 15, "x": ...}.
  */

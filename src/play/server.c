@@ -11,7 +11,7 @@
 #include "play/intake.h"
 #include "play/web.h"
 
-#define IDLE_S 5.0 /* whoever has not touched anything for as long may be relieved of the control */
+#define IDLE_S 5.0 /* a viewer in control that was idle for as long can be relieved of it */
 #define PREVIEW 40 /* poses */
 
 typedef struct {
@@ -31,11 +31,11 @@ struct play_server {
     char *page; /* never changes */
     size_t page_size;
     intake *files;
-    int sender;           /* of the file that comes or is being read; -1: nobody any more */
+    int sender;           /* of the file that comes or is being read; -1: it has left */
     int64_t sender_since; /* as in `viewer`: the same one still */
     viewer viewers[WEB_VIEWERS];
-    int in_control; /* -1: nobody */
-    int64_t roles;  /* rises when somebody comes or goes or takes the control */
+    int in_control; /* viewer; -1: none */
+    int64_t roles;  /* rises when a viewer comes, goes or takes control */
     play_server_counts counts;
 };
 
@@ -70,7 +70,7 @@ static json_t *words(const char *text)
     return value ? value : json_string("");
 }
 
-static json_t *state_json(const play_server *s, const live_status *l, int who)
+static json_t *state_json(const play_server *s, const live_status *l, int id)
 {
     const play_scene *p = &l->scene;
     const catalog *c = s->options.motions;
@@ -83,7 +83,7 @@ static json_t *state_json(const play_server *s, const live_status *l, int who)
     for (int i = 0; i < p->robots; i++) json_array_append_new(problems, words(l->problem[i]));
     return json_pack("{s:s, s:b, s:i, s:s, s:o, s:b, s:b, s:b, s:f, s:f, s:f, s:I, s:i, s:b, s:f, s:o, s:I, "
                      "s:b, s:b, s:o, s:o, s:i, s:i}",
-                     "type", "state", "control", s->in_control == who, "viewers", here, "motion",
+                     "type", "state", "control", s->in_control == id, "viewers", here, "motion",
                      c->entries[p->motion].name, "queue", queue, "planner", p->planner, "pair", p->pair,
                      "repeat", p->repeat, "friction", p->friction, "payload", p->payload, "strength",
                      p->strength, "seed", (json_int_t)p->seed, "posture", p->posture, "paused", l->paused,
@@ -102,10 +102,10 @@ static size_t put_json(void *out, json_t *value)
 static void look_at_file(play_server *s);
 
 /* Words first, then the newest frame. */
-static size_t next(void *ctx, int who, void *out, bool *binary)
+static size_t next(void *ctx, int id, void *out, bool *binary)
 {
     play_server *s = ctx;
-    viewer *v = &s->viewers[who];
+    viewer *v = &s->viewers[id];
     look_at_file(s);
     if (*v->notice) {
         json_t *notice =
@@ -117,91 +117,90 @@ static size_t next(void *ctx, int who, void *out, bool *binary)
     if (v->version != l.version || v->role != s->roles) {
         v->version = l.version;
         v->role = s->roles;
-        return put_json(out, state_json(s, &l, who));
+        return put_json(out, state_json(s, &l, id));
     }
     *binary = true;
     return sizeof(float) * (size_t)live_frame(s->loop, out, &v->frame);
 }
 
-/* ---- Who is there ---- */
+/* ---- Viewers ---- */
 
-static void joined(void *ctx, int who)
+static void joined(void *ctx, int id)
 {
     play_server *s = ctx;
-    s->viewers[who] = (viewer){.here = true, .since = ++s->counts.viewers, .version = -1};
-    if (s->in_control < 0) s->in_control = who;
+    s->viewers[id] = (viewer){.here = true, .since = ++s->counts.viewers, .version = -1};
+    if (s->in_control < 0) s->in_control = id;
     s->roles++;
 }
 
-static void left(void *ctx, int who)
+static void left(void *ctx, int id)
 {
     play_server *s = ctx;
     int oldest = -1;
-    s->viewers[who] = (viewer){0};
+    s->viewers[id] = (viewer){0};
     s->roles++;
-    if (s->sender == who) intake_drop(s->files), s->sender = -1;
-    if (s->in_control != who) return;
+    if (s->sender == id) intake_drop(s->files), s->sender = -1;
+    if (s->in_control != id) return;
     for (int i = 0; i < WEB_VIEWERS; i++)
         if (s->viewers[i].here && (oldest < 0 || s->viewers[i].since < s->viewers[oldest].since)) oldest = i;
     s->in_control = oldest;
 }
 
-static void tell(play_server *s, int who, const char *text)
+static void tell(play_server *s, int id, const char *text)
 {
-    snprintf(s->viewers[who].notice, sizeof s->viewers[who].notice, "%s", text);
-    s->viewers[who].about_file = false;
+    snprintf(s->viewers[id].notice, sizeof s->viewers[id].notice, "%s", text);
+    s->viewers[id].about_file = false;
     s->counts.refused++;
 }
 
-static void tell_of_file(play_server *s, int who, const char *text)
+static void tell_of_file(play_server *s, int id, const char *text)
 {
-    tell(s, who, text);
-    s->viewers[who].about_file = true;
+    tell(s, id, text);
+    s->viewers[id].about_file = true;
 }
 
-static void take_control(play_server *s, int who)
+static void take_control(play_server *s, int id)
 {
-    if (s->in_control != who && s->in_control >= 0 &&
-        clock_s() - s->viewers[s->in_control].acted_s < IDLE_S) {
-        tell(s, who, "Somebody else is at the controls. They become free after 5 s without a touch.");
+    if (s->in_control != id && s->in_control >= 0 && clock_s() - s->viewers[s->in_control].acted_s < IDLE_S) {
+        tell(s, id, "Another viewer has the controls. They become free after 5 s without a touch.");
         return;
     }
-    s->in_control = who;
-    s->viewers[who].acted_s = clock_s();
+    s->in_control = id;
+    s->viewers[id].acted_s = clock_s();
     s->roles++;
 }
 
 /* ---- Files they send ---- */
 
 /* {"do": "file", "name": "walk.csv", "size": 123}; then its bytes, as binary messages. */
-static void announce(play_server *s, int who, const json_t *value)
+static void announce(play_server *s, int id, const json_t *value)
 {
     const char *name = json_string_value(json_object_get(value, "name"));
     const json_int_t size = json_integer_value(json_object_get(value, "size"));
-    viewer *v = &s->viewers[who];
+    viewer *v = &s->viewers[id];
     hrc_error err;
-    if (name && size >= 0 && s->in_control == who &&
+    if (name && size >= 0 && s->in_control == id &&
         intake_begin(s->files, name, (size_t)size, &err) == HRC_OK) {
-        s->sender = who, s->sender_since = v->since;
+        s->sender = id, s->sender_since = v->since;
         return;
     }
     if (size > 0 && size <= INTAKE_BYTES) v->passing += (size_t)size;
-    tell_of_file(s, who,
-                 !name || size < 0      ? "That was not a file."
-                 : s->in_control != who ? "You are watching. Take the controls to add a motion."
-                                        : err.text);
+    tell_of_file(s, id,
+                 !name || size < 0     ? "That was not a file."
+                 : s->in_control != id ? "You are watching. Take the controls to add a motion."
+                                       : err.text);
 }
 
-static bool bytes(void *ctx, int who, const void *data, size_t size)
+static bool bytes(void *ctx, int id, const void *data, size_t size)
 {
     play_server *s = ctx;
-    viewer *v = &s->viewers[who];
+    viewer *v = &s->viewers[id];
     v->acted_s = clock_s();
     if (size <= v->passing) {
         v->passing -= size;
         return true;
     }
-    return s->sender == who && intake_add(s->files, data, size);
+    return s->sender == id && intake_add(s->files, data, size);
 }
 
 static hrc_status accept(play_server *s, intake_result *r, char *said, size_t size, hrc_error *err)
@@ -222,16 +221,16 @@ static void look_at_file(play_server *s)
     intake_result r;
     char said[sizeof r.err.text];
     if (!intake_take(s->files, &r)) return;
-    const int who = s->sender;
+    const int id = s->sender;
     s->sender = -1;
-    if (who < 0 || s->viewers[who].since != s->sender_since || s->in_control != who) {
+    if (id < 0 || s->viewers[id].since != s->sender_since || s->in_control != id) {
         clip_free(&r.motion);
-        if (who >= 0 && s->viewers[who].here)
-            tell_of_file(s, who, "Somebody else has the controls: the motion was not added.");
+        if (id >= 0 && s->viewers[id].here)
+            tell_of_file(s, id, "Another viewer has the controls: the motion was not added.");
         return;
     }
     if (r.status == HRC_OK) r.status = accept(s, &r, said, sizeof said, &r.err);
-    tell_of_file(s, who, r.status < 0 ? r.err.text : said);
+    tell_of_file(s, id, r.status < 0 ? r.err.text : said);
     s->counts.refused -= r.status == HRC_OK;
 }
 
@@ -275,7 +274,7 @@ static hrc_status follow(play_server *s, const char *what, const json_t *value, 
     return fail(err, HRC_EINVAL, "too many orders at once");
 }
 
-static void message(void *ctx, int who, const char *text, size_t size)
+static void message(void *ctx, int id, const char *text, size_t size)
 {
     play_server *s = ctx;
     hrc_error err;
@@ -283,16 +282,16 @@ static void message(void *ctx, int who, const char *text, size_t size)
     const char *what = json_string_value(json_object_get(value, "do"));
     s->counts.messages++;
     if (!what) {
-        tell(s, who, "That was not an order.");
+        tell(s, id, "That was not an order.");
     } else if (!strcmp(what, "file")) {
-        announce(s, who, value);
+        announce(s, id, value);
     } else if (!strcmp(what, "take")) {
-        take_control(s, who);
-    } else if (s->in_control != who) {
-        tell(s, who, "You are watching. Take the controls to change something.");
+        take_control(s, id);
+    } else if (s->in_control != id) {
+        tell(s, id, "You are watching. Take the controls to change something.");
     } else {
-        s->viewers[who].acted_s = clock_s();
-        if (follow(s, what, value, &err) < 0) tell(s, who, err.text);
+        s->viewers[id].acted_s = clock_s();
+        if (follow(s, what, value, &err) < 0) tell(s, id, err.text);
     }
     json_decref(value);
 }

@@ -33,7 +33,7 @@ struct web {
     unsigned char out[LWS_PRE + WEB_MESSAGE];
 };
 
-/* ---- Who may ask ---- */
+/* ---- Which requests are served ---- */
 
 /* "localhost:8080" without its port. */
 static void host_only(char *out, size_t size, const char *host)

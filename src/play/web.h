@@ -30,7 +30,7 @@ typedef struct {
     void (*join)(void *ctx, int viewer); /* 0 .. WEB_VIEWERS-1 */
     void (*leave)(void *ctx, int viewer);
     void (*message)(void *ctx, int viewer, const char *text, size_t size);
-    /* A piece of what a viewer sends as binary, as it comes; false: nobody asked for it, hang up. */
+    /* A piece of what a viewer sends as binary, as it comes; false: it was not announced, hang up. */
     bool (*bytes)(void *ctx, int viewer, const void *data, size_t size);
     /* What this viewer should get next, into `out`, at most WEB_MESSAGE; 0: it has everything. */
     size_t (*next)(void *ctx, int viewer, void *out, bool *binary);

@@ -159,7 +159,7 @@ static bool has_capsule(int link)
     return link == G1_LEFT_ANKLE || link == G1_RIGHT_ANKLE;
 }
 
-/* MuJoCo leaves out parent and child by itself; the rest is decided in selfcollision.h. */
+/* MuJoCo leaves out parent and child by itself; the rest is decided in capsules.h. */
 static void write_excludes(text *out, self_collision mode)
 {
     if (mode == SELF_NONE) return;

@@ -5,7 +5,7 @@
 
 #include "base/config.h"
 #include "base/text.h"
-#include "robot/selfcollision.h"
+#include "robot/capsules.h"
 
 #define MJCF_ITERATIONS 10 /* of the contact solver at the most */
 

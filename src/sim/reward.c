@@ -16,17 +16,21 @@ const char *const END_NAME[END_KINDS] = {
     "none",        "root height",    "root orientation", "hand or foot height", "physics diverged",
     "end of clip", "longest episode"};
 
+/* The paper's; of body_ang the width is sqrt(pi) (peers: 3.14). */
+static const struct {
+    double weight, sigma; /* of the error: m, rad, m/s, rad/s */
+} TRACKING[REWARD_NTRACKING] = {
+    [REWARD_root_pos] = {0.1, 0.3}, [REWARD_root_rot] = {0.5, 0.4},      [REWARD_root_lin] = {1.0, 0.5},
+    [REWARD_root_ang] = {1.0, 1.0}, [REWARD_body_pos] = {1.0, 0.3},      [REWARD_body_rot] = {1.0, 0.4},
+    [REWARD_body_lin] = {1.0, 1.0}, [REWARD_body_ang] = {1.0, 1.7724539}};
+
 reward_weights reward_from_config(const config *cfg)
 {
-    reward_weights w;
-#define X(name)                                                                                              \
-    w.weight[REWARD_##name] = cfg->reward_##name;                                                            \
-    w.sigma[REWARD_##name] = cfg->reward_##name##_sigma;
-    REWARD_TRACKING(X)
-#undef X
-#define X(name) w.weight[REWARD_##name] = -cfg->reward_##name;
-    REWARD_PENALTIES(X)
-#undef X
+    reward_weights w = {.weight = {[REWARD_action_rate] = -cfg->reward_action_rate,
+                                   [REWARD_joint_limit] = -10.0,
+                                   [REWARD_contact] = -0.1}};
+    for (int i = 0; i < REWARD_NTRACKING; i++)
+        w.weight[i] = TRACKING[i].weight, w.sigma[i] = TRACKING[i].sigma;
     return w;
 }
 

@@ -34,7 +34,7 @@ typedef struct {
     double sigma[REWARD_NTRACKING];
 } reward_weights;
 
-reward_weights reward_from_config(const config *cfg); /* section [reward] */
+reward_weights reward_from_config(const config *cfg); /* the paper's, but for reward.action_rate */
 
 /* The robot's side, from its state. */
 typedef struct {

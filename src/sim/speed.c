@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "motion/stats.h"
 #include "sim/model.h"
 
 #define WORLDS 64
@@ -23,18 +24,6 @@ static void stand(const sim *s, sim_world *w)
     double qpos[HRC_NQ];
     g1_default_qpos(qpos);
     sim_reset(s, w, qpos, NULL);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, by_size);
-    return n ? values[n / 2] : 0;
 }
 
 /* One block through sim_step_one, then the same torques through bare mj_step: the same trajectory. */

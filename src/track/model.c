@@ -7,7 +7,7 @@
 
 #include "base/seal.h"
 #include "nn/packed.h"
-#include "robot/names.h"
+#include "robot/g1.h"
 
 #define FPS "50"
 #define MAX_FILE_TENSORS (NN_MAX_TENSORS + 16)

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "robot/names.h"
+#include "robot/g1.h"
 #include "track/onnx_parts.h"
 
 onnx_value onnx_columns(onnx_graph *g, onnx_value x, int64_t from, int64_t to)

@@ -2,7 +2,7 @@
 #ifndef HRC_TRACK_ONNX_PARTS_H
 #define HRC_TRACK_ONNX_PARTS_H
 
-#include "onnx/layers.h"
+#include "onnx/write.h"
 #include "track/onnx.h"
 
 typedef struct {

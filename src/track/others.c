@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "robot/names.h"
+#include "base/rot.h"
+#include "robot/g1.h"
 #include "track/onnx.h"
 #include "track/others_parts.h"
 
@@ -223,4 +224,156 @@ const float *others_token(const others_runner *o, int *n)
     const others_model *m = o->model;
     *n = m->token >= 0 ? (int)onnx_output_count(m->program, m->token) : 0;
     return *n ? onnx_runner_output(o->runner, m->token) : NULL;
+}
+
+/* ---- Plain policies ---- */
+
+/* Our own export of a tracker (track/onnx.h), run as a policy of another project is: raw observations as
+ * observe.h builds them. */
+static hrc_status find_all(others_model *m, hrc_error *err)
+{
+    const struct {
+        const char *name;
+        int *place, count;
+        bool input;
+    } WANTED[] = {{"proprio", &m->observation, OBS_PROPRIO, true},
+                  {"window", &m->window, OBS_WINDOW, true},
+                  {"actions", &m->action, HRC_JOINTS, false},
+                  {"joint_targets", &m->targets, HRC_JOINTS, false},
+                  {"token", &m->token, 0, false}};
+    for (int i = 0; i < COUNT(WANTED); i++) {
+        const bool input = WANTED[i].input;
+        const int at = input ? onnx_program_input(m->program, WANTED[i].name)
+                             : onnx_program_output(m->program, WANTED[i].name);
+        const size_t n = at < 0  ? 0
+                         : input ? onnx_input_count(m->program, at)
+                                 : onnx_output_count(m->program, at);
+        if (at < 0 || (WANTED[i].count && n != (size_t)WANTED[i].count))
+            return fail(err, HRC_EFORMAT, "%s: %s \"%s\" has %zu numbers, expected %d", m->file.path,
+                        input ? "input" : "output", WANTED[i].name, n, WANTED[i].count);
+        *WANTED[i].place = at;
+    }
+    return HRC_OK;
+}
+
+hrc_status plain_settings(others_model *m, hrc_error *err)
+{
+    const onnx_file *f = &m->file;
+    const char *layout = onnx_metadata(f, "observation"), *rotation = onnx_metadata(f, "rotation"),
+               *lead = onnx_metadata(f, "lead"), *kp = onnx_metadata(f, "joint_stiffness"),
+               *kd = onnx_metadata(f, "joint_damping");
+    TRY(find_all(m, err));
+    TRY(g1_check_joint_names(onnx_metadata(f, "joint_names"), f->path, err));
+    if (!layout || strcmp(layout, OBS_LAYOUT))
+        return fail(err, HRC_EFORMAT, "%s: observation is \"%.120s\", expected \"" OBS_LAYOUT "\"", f->path,
+                    layout ? layout : "(missing)");
+    m->lead = lead ? atoi(lead) : -1;
+    if (m->lead < 0 || m->lead > 10 || !rotation || !kp || !kd)
+        return fail(err, HRC_EFORMAT, "%s: lead, rotation, joint_stiffness or joint_damping is missing",
+                    f->path);
+    m->rotation = obs_rotation_mode(rotation);
+    TRY(joint_numbers(m, kp, "metadata joint_stiffness", m->kp, err));
+    TRY(joint_numbers(m, kd, "metadata joint_damping", m->kd, err));
+    snprintf(m->about, sizeof m->about, "an export: %.140s",
+             onnx_metadata(f, "trained") ? onnx_metadata(f, "trained") : "");
+    return HRC_OK;
+}
+
+void plain_observe(const others_model *m, others_memory *memory, float *proprio, float *frames,
+                   const g1_state *s, const hrc_frame window[HRC_WINDOW])
+{
+    float p[OBS_P];
+    obs_frame shown[OBS_FRAMES];
+    for (int i = 0; i < OBS_FRAMES; i++) shown[i] = (obs_frame){window[i].qpos, window[i].qvel};
+    obs_proprio(p, s, m->q0, memory->last);
+    if (memory->begun)
+        obs_history_push(&memory->proprio, p);
+    else
+        obs_history_fill(&memory->proprio, p);
+    memcpy(proprio, memory->proprio.p, sizeof memory->proprio.p);
+    obs_window(frames, shown, s->quat, m->rotation);
+}
+
+/* ---- TWIST2 ---- */
+
+/* TWIST2's tracker (amazon-far/TWIST2): a frame is 35 numbers of the reference and 92 of the robot; it sees
+ * the present frame, ten past ones and the reference once more. Its training shows the reference of the next
+ * step as the present one and that of now as the "future", fills the history with the first frame, and the
+ * robot's own settings have stiffer wrists than its simulation's: so here. Nothing leads it back to a place
+ * or a heading. */
+enum { MIMIC = 35, NEXT = 1, NOW = 0 };
+
+static const struct {
+    const char *part;
+    double kp, kd;
+} GAIN[] = {{"_hip_", 100, 2},     {"_knee_", 150, 4}, {"_ankle_", 40, 2}, {"waist_", 150, 4},
+            {"_shoulder_", 40, 5}, {"_elbow_", 40, 5}, {"_wrist_", 20, 1}};
+
+static const struct {
+    const char *joint;
+    double q0;
+} STANCE[] = {{"hip_pitch", -0.2},           {"knee", 0.4},
+              {"ankle_pitch", -0.2},         {"left_shoulder_roll", 0.4},
+              {"right_shoulder_roll", -0.4}, {"elbow", 1.2}};
+
+void twist2_settings(others_model *m)
+{
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        const char *name = G1_JOINT[i].name;
+        m->q0[i] = 0;
+        m->scale[i] = 0.5;
+        for (int k = 0; k < COUNT(GAIN); k++)
+            if (strstr(name, GAIN[k].part)) m->kp[i] = GAIN[k].kp, m->kd[i] = GAIN[k].kd;
+        for (int k = 0; k < COUNT(STANCE); k++)
+            if (strstr(name, STANCE[k].joint)) m->q0[i] = STANCE[k].q0;
+    }
+    m->largest = 10;
+    snprintf(m->about, sizeof m->about, "TWIST2's general tracker");
+}
+
+static void roll_pitch(float out[2], const double q[4])
+{
+    const double w = q[0], x = q[1], y = q[2], z = q[3], sine = 2 * (w * y - z * x);
+    out[0] = (float)atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y));
+    out[1] = (float)asin(sine > 1 ? 1 : sine < -1 ? -1 : sine);
+}
+
+static void reference(float out[MIMIC], const hrc_frame *f)
+{
+    float lin[3];
+    double quat[4];
+    for (int i = 0; i < 4; i++) quat[i] = (double)f->qpos[3 + i];
+    quat_rotate_invf(lin, f->qpos + 3, f->qvel);
+    out[0] = lin[0], out[1] = lin[1], out[2] = f->qpos[2];
+    roll_pitch(out + 3, quat);
+    out[5] = f->qvel[5];
+    memcpy(out + 6, f->qpos + 7, HRC_JOINTS * sizeof *out);
+}
+
+static void robot(float out[OTHERS_FRAME - MIMIC], const others_model *m, const g1_state *s,
+                  const float *last)
+{
+    for (int i = 0; i < 3; i++) out[i] = (float)(0.25 * s->ang_vel[i]);
+    roll_pitch(out + 3, s->quat);
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        const bool ankle = strstr(G1_JOINT[i].name, "_ankle_") != NULL;
+        out[5 + i] = (float)(s->q[i] - m->q0[i]);
+        out[5 + HRC_JOINTS + i] = ankle ? 0 : (float)(0.05 * s->qd[i]);
+        out[5 + 2 * HRC_JOINTS + i] = last[i];
+    }
+}
+
+void twist2_observe(const others_model *m, others_memory *memory, float *observation, const g1_state *s,
+                    const hrc_frame window[HRC_WINDOW])
+{
+    float frame[OTHERS_FRAME];
+    reference(frame, &window[NEXT]);
+    robot(frame + MIMIC, m, s, memory->last);
+    for (int i = 0; i < OTHERS_HISTORY && !memory->begun; i++)
+        memcpy(memory->history[i], frame, sizeof frame);
+    memcpy(observation, frame, sizeof frame);
+    memcpy(observation + OTHERS_FRAME, memory->history, sizeof memory->history);
+    reference(observation + OTHERS_FRAME * (1 + OTHERS_HISTORY), &window[NOW]);
+    memmove(memory->history[0], memory->history[1], sizeof memory->history - sizeof memory->history[0]);
+    memcpy(memory->history[OTHERS_HISTORY - 1], frame, sizeof frame);
 }

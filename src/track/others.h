@@ -1,11 +1,11 @@
 /* Policies that others trained, from their ONNX files, as trackers: the same call as tracker.h, with the
  * observation, default pose, action scale and gains that each was trained with. Four dialects:
  *
- *   twist2        TWIST2's general tracker: 1432 inputs, any motion (others_twist2.c)
+ *   twist2        TWIST2's general tracker: 1432 inputs, any motion (others.c)
  *   beyondmimic   whole_body_tracking, mjlab, holosoma: 154 or 160 inputs, trained for one motion; what the
- *                 metadata say is used: joint names in any order, gains, scale, pose, histories
- * (others_mimic.c) unitree       unitree_rl_mjlab: the same network with a deploy.yaml (others_mimic.c) plain
- * our own export, track/onnx.h (others_plain.c)
+ *                 metadata say is used: joint names in any order, gains, scale, pose (others_mimic.c)
+ *   unitree       unitree_rl_mjlab: the same network with a deploy.yaml (others_mimic.c)
+ *   plain         our own export, track/onnx.h (others.c)
  *
  * A file that is none of them is refused with what differs. */
 #ifndef HRC_TRACK_OTHERS_H

@@ -8,7 +8,7 @@
 
 #include "base/rot.h"
 #include "robot/fk.h"
-#include "robot/names.h"
+#include "robot/g1.h"
 #include "track/onnx.h"
 #include "track/others_parts.h"
 

@@ -28,7 +28,7 @@ hrc_status plain_settings(others_model *m, hrc_error *err);
 void plain_observe(const others_model *m, others_memory *memory, float *proprio, float *frames,
                    const g1_state *s, const hrc_frame window[HRC_WINDOW]);
 
-/* HRC_JOINTS numbers of a list (robot/names.h), or one for all, to out[joint[i]]; what: for the sentence. */
+/* HRC_JOINTS numbers of a list (robot/g1.h), or one for all, to out[joint[i]]; what: for the sentence. */
 hrc_status joint_numbers(const others_model *m, const char *list, const char *what, double out[HRC_JOINTS],
                          hrc_error *err);
 

@@ -1,4 +1,4 @@
-#include "motion/manifest.h"
+#include "motion/suite.h"
 
 #include "fuzz.h"
 

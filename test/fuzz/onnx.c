@@ -1,7 +1,7 @@
 /* ONNX: edits of a good policy, or bytes as they are when they begin like a model. What becomes a program
  * must run. */
 #include "edited.h"
-#include "onnx/layers.h"
+#include "onnx/write.h"
 #include "track/others.h"
 
 static file_view good;

@@ -9,7 +9,7 @@
 #include "base/tensorfile.h"
 #include "motion/corpus.h"
 #include "motion/import/formats.h"
-#include "robot/names.h"
+#include "robot/g1.h"
 
 #define FORMAT "heracles-clip"
 

@@ -8,7 +8,7 @@
 #include "motion/import/formats.h"
 #include "onnx/run.h"
 #include "robot/fk.h"
-#include "robot/names.h"
+#include "robot/g1.h"
 
 #define FPS 50.0
 #define LONGEST 32768 /* frames that are asked for: 11 minutes */

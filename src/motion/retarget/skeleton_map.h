@@ -7,6 +7,24 @@
 #include "motion/import/bvh.h"
 #include "robot/fk.h"
 
+/* What a BVH of a person holds, in figures: size, length of the motion, how far it goes; and which unit
+ * of length the file uses, which BVH does not say. */
+typedef struct {
+    char name[128], root[64]; /* of the clip, of the first joint */
+    int joints, frames;
+    double fps, seconds;
+    double unit; /* metres per unit of the file */
+    char unit_why[200];
+    double height;           /* top to bottom in m; 95 % of the frames are less tall */
+    double root_lo, root_hi; /* height of the root, m */
+    double travelled;        /* path of the root over the floor, m */
+} skeleton;
+
+bool skeleton_is_bvh(file_view bytes);
+
+/* fps 0: as the file says. */
+hrc_status skeleton_describe(skeleton *s, const char *path, file_view bytes, double fps, hrc_error *err);
+
 typedef enum {
     BODY_PELVIS,
     BODY_LEFT_THIGH,
