@@ -15,8 +15,8 @@
 
 #define NAP_MS 2
 #define LATE_MS 4 /* the deployment's writer has a period of 2 ms and a few of them in reserve */
-#define CALM_S 1
-#define PATIENCE_S 60
+#define CALM_S 2
+#define PATIENCE_S 30
 
 static atomic_long late;
 

@@ -12,7 +12,7 @@ void busy_watch(void);
 /* How often it woke too late since the watch began. */
 long busy_moments(void);
 
-/* Waits until none has come for a second, but not for ever. */
+/* Waits until none has come for two seconds, but not for ever. */
 void busy_wait_for_calm(void);
 
 /* Kills the processes whose environment has T=folder: those that a test started and did not end. */

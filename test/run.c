@@ -21,7 +21,7 @@
  * SOAK_S or SOAK_STEPS set. */
 #define LONGEST_S 900
 #define SOAK_LONGEST_S 86400
-#define AGAIN 3 /* times */
+#define AGAIN 5 /* times */
 
 static const test_case *tables[MAX_TABLES];
 static int ntables;
