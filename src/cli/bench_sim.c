@@ -79,7 +79,7 @@ static hrc_status env_bench_make(env_bench *b, const args *a, int worlds, hrc_er
     b->critic = calloc(n * OBS_CRITIC, sizeof(float));
     b->reward = calloc(n, sizeof(float));
     if (!b->actions || !b->proprio || !b->window || !b->critic || !b->reward)
-        return fail(err, HRC_ENOMEM, "env_bench env: out of memory for %d worlds", worlds);
+        return fail(err, HRC_ENOMEM, "bench env: out of memory for %d worlds", worlds);
     return HRC_OK;
 }
 
@@ -152,10 +152,10 @@ static const option ENV_OPTIONS[] = {
 };
 
 const command CMD_BENCH_ENV = {
-    .name = "env_bench env",
+    .name = "bench env",
     .operands = "CLIP...",
     .summary = "speed of the tracking environment, and the share of it that is physics",
-    .example = "heracles env_bench env motions/wave.safetensors --worlds 128",
+    .example = "heracles bench env motions/wave.safetensors --worlds 128",
     .options = ENV_OPTIONS,
     .min_operands = 1,
     .max_operands = -1,

@@ -321,7 +321,7 @@ static hrc_status measure_tracker(tracker_figures *out, tracker_bench *b, int ro
         reached[k] = update > 0 ? r->flop / update : 0;
         share[k] = reached[k] / peak[k];
         progress_show(bar, (double)(i + 1) / rounds, "");
-        if (cli_interrupted()) return fail(err, HRC_EINTERRUPTED, "tracker_bench train-tracker: interrupted");
+        if (cli_interrupted()) return fail(err, HRC_EINTERRUPTED, "bench train-tracker: interrupted");
     }
     out->seconds = median(s, rounds);
     out->samples_per_s = median(samples, rounds), out->updates_per_s = median(updates, rounds);
@@ -384,10 +384,10 @@ static const option TRACKER_OPTIONS[] = {
 };
 
 const command CMD_BENCH_TRACKER = {
-    .name = "tracker_bench train-tracker",
+    .name = "bench train-tracker",
     .operands = "MOTION...",
     .summary = "how fast the tracker trains here, and its share of the processor's peak",
-    .example = "heracles tracker_bench train-tracker motions/wave.safetensors --method ppo",
+    .example = "heracles bench train-tracker motions/wave.safetensors --method ppo",
     .options = TRACKER_OPTIONS,
     .min_operands = 1,
     .max_operands = -1,
