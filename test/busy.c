@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "test.h"
 
 #define NAP_MS 2
@@ -20,20 +20,13 @@
 
 static atomic_long late;
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
 static void *watch(void *unused)
 {
     (void)unused;
     for (;;) {
-        const double asleep = now_ms();
+        const double asleep = clock_s();
         nanosleep(&(struct timespec){.tv_nsec = NAP_MS * 1000000L}, NULL);
-        if (now_ms() - asleep > NAP_MS + LATE_MS) atomic_fetch_add(&late, 1);
+        if (1e3 * (clock_s() - asleep) > NAP_MS + LATE_MS) atomic_fetch_add(&late, 1);
     }
     return NULL;
 }

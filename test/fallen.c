@@ -227,8 +227,8 @@ static void test_guided_again(void)
     bed_free(b);
 }
 
-/* Poses alike, one at rest and one in a swing: the swing is no moment for a robot at rest. */
-static void test_momentum(void)
+/* A motion with leaps teaches no get-up. */
+static void test_leaps(void)
 {
     config cfg = config_default();
     hrc_error err;
@@ -236,14 +236,8 @@ static void test_momentum(void)
     fallen_index x;
     bed *b = bed_make(cfg, 1);
     ENSURE_OK(fallen_index_build(&x, &b->refs, &memory, &err));
-    double moving = 0;
-    for (int i = 0; i < x.n; i++) {
-        const float differs = posture_distance(&x.moments[i].at, &x.moments[i].soon);
-        ENSURE(isfinite(differs) && differs < 50);
-        moving = fmax(moving, (double)differs);
-    }
-    ENSURE(moving > 0.1);
-    b->refs.clips[1].leaps = true; /* then nothing gets up */
+    ENSURE(x.n > 0);
+    b->refs.clips[1].leaps = true;
     ENSURE_OK(fallen_index_build(&x, &b->refs, &memory, &err));
     ENSURE(x.n == 0);
     arena_free(&memory);
@@ -281,5 +275,5 @@ static void test_guided_ends(void)
 
 TEST_TABLE({"fallen.heading", test_heading}, {"fallen.distance", test_distance},
            {"fallen.starts", test_starts}, {"fallen.guided", test_guided},
-           {"fallen.guided_again", test_guided_again}, {"fallen.momentum", test_momentum},
+           {"fallen.guided_again", test_guided_again}, {"fallen.leaps", test_leaps},
            {"fallen.guided_ends", test_guided_ends})

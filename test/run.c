@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "busy.h"
 #include "learn/gemm_library.h"
 #include "test.h"
@@ -108,13 +108,6 @@ static bool selected(const char *name, const char *filter)
     return false;
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* A test that does not end fails the run at once, with its name on the line, instead of holding it up for
  * ever. */
 static void on_alarm(int signal)
@@ -144,12 +137,12 @@ static int run_once(const test_case *c, int attempt)
     if (mkdir(folder, 0700)) return printf("FAILED: cannot make %s\n", folder), 1;
     setenv("T", folder, 1);
     fflush(stdout);
-    started = now_s();
+    started = clock_s();
     alarm(getenv("SOAK_S") || getenv("SOAK_STEPS") ? SOAK_LONGEST_S : LONGEST_S);
     int outcome = setjmp(leave);
     if (outcome == 0) {
         c->run();
-        double seconds = now_s() - started;
+        double seconds = clock_s() - started;
         printf(seconds > 1 ? "ok (%.1f s)\n" : "ok\n", seconds);
     }
     return outcome;

@@ -200,9 +200,9 @@ static void begin_before_failure(const env *e, env_one *w)
 static bool go_on_from_failure(env *e, env_one *w, int worker)
 {
     const env_options *o = &e->options;
+    if (w->guided && rng_double(&w->dice) < GUIDED_AGAIN)
+        return guide_again(w, e->physics, e->refs, o, &e->fallen);
     double u = rng_double(&w->dice);
-    if (w->guided && u < GUIDED_AGAIN) return guide_again(w, e->physics, e->refs, o, &e->fallen);
-    u = rng_double(&w->dice);
     if (u < o->fallen_share * o->guided_share)
         return start_guided(w, e->physics, e->refs, o, &e->starts, &e->fallen, worker);
     if (u < o->fallen_share) return start_fallen(w, e->physics, e->refs, o, &e->fallen, worker);

@@ -10,7 +10,6 @@
 #define REST_MOST 60
 #define SHOWN_TURN 0.7 /* rad: the loop turns references along that head farther away than this */
 #define SPREAD 0.5     /* distances are drawn up to this much longer: not always the same moment */
-#define SOON_S 0.2     /* the time over which speeds are compared */
 #define GUIDE_HURRY 2  /* where the get-up is not shown: the quickest, so that neighbours go the same way */
 
 static bool moment_at(const ref_clip *c, int frame)
@@ -20,29 +19,17 @@ static bool moment_at(const ref_clip *c, int frame)
     return posture_down(&now) && !posture_rests(&now, &later) && ref_stands_in(c, frame, WITHIN) >= 0;
 }
 
-/* As it will be soon at its present velocities: a robot at rest cannot go on from the middle of a swing. */
-static posture soon(posture now, const float qvel[HRC_NV])
-{
-    const float dt = (float)SOON_S, *w = qvel + 3, up[3] = {now.up[0], now.up[1], now.up[2]};
-    for (int k = 0; k < 3; k++) /* d up / dt = up x w, both in the frame of the pelvis */
-        now.up[k] += dt * (up[(k + 1) % 3] * w[(k + 2) % 3] - up[(k + 2) % 3] * w[(k + 1) % 3]);
-    now.height += dt * qvel[2];
-    for (int j = 0; j < HRC_JOINTS; j++) now.q[j] += dt * qvel[6 + j];
-    return now;
-}
-
 static int list_clip(fallen_moment *out, const references *refs, int which)
 {
     const ref_clip *c = &refs->clips[which];
     int n = 0;
-    for (int i = 0; i < c->n && !c->leaps; i += EVERY) { /* a kip-up teaches nobody who has fallen */
+    for (int i = 0; i < c->n && !c->leaps; i += EVERY) { /* no robot gets up by a kip-up */
         if (!moment_at(c, i)) continue;
         for (int side = 0; side < (c->mirrored ? 2 : 1); side++, n++) {
             const ref_frame *f = side ? &c->mirrored[i] : &c->frames[i];
             if (!out) continue;
-            const posture now = posture_of(f->qpos);
-            out[n] = (fallen_moment){
-                which, i, side, (float)ref_stands_in(c, i, WITHIN) / 50, now, soon(now, f->qvel)};
+            out[n] =
+                (fallen_moment){which, i, side, (float)ref_stands_in(c, i, WITHIN) / 50, posture_of(f->qpos)};
         }
     }
     return n;
@@ -67,7 +54,7 @@ static bool lie_still(env_one *w, sim *s, int worker)
     return !w->sim.diverged;
 }
 
-static const fallen_moment *likest(const fallen_index *x, const posture p[2], double hurry, double spread,
+static const fallen_moment *likest(const fallen_index *x, const posture *p, double hurry, double spread,
                                    rng *r)
 {
     const fallen_moment *best = NULL;
@@ -76,7 +63,7 @@ static const fallen_moment *likest(const fallen_index *x, const posture p[2], do
         const fallen_moment *m = &x->moments[i];
         const double cost =
             (double)posture_distance(p, &m->at) + hurry * (double)(POSTURE_HURRY * m->seconds);
-        const double drawn = spread > 0 ? cost * (1 + spread * rng_double(r)) : cost;
+        const double drawn = cost * (1 + spread * rng_double(r));
         if (drawn < least) least = drawn, best = m;
     }
     return best;
@@ -96,13 +83,12 @@ static void stay_there(env_one *w, const sim *s, const env_options *o)
 static bool begin_get_up(env_one *w, const sim *s, const references *refs, const env_options *o,
                          const fallen_index *x, bool shown)
 {
-    float qpos[HRC_NQ], qvel[HRC_NV];
-    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (float)w->sim.qpos[i];
-    for (int i = 0; i < HRC_NV; i++) qvel[i] = (float)w->sim.qvel[i];
-    const posture now = posture_of(qpos), both[2] = {now, soon(now, qvel)};
+    float seen[HRC_NQ];
+    for (int i = 0; i < HRC_NQ; i++) seen[i] = (float)w->sim.qpos[i];
+    const posture now = posture_of(seen);
     if (!x->n || !posture_down(&now)) return false;
     const fallen_moment *m =
-        shown ? likest(x, both, 1, SPREAD, &w->dice) : likest(x, both, GUIDE_HURRY, 0, &w->dice);
+        shown ? likest(x, &now, 1, SPREAD, &w->dice) : likest(x, &now, GUIDE_HURRY, 0, &w->dice);
     begin_episode(w, refs, o, (env_place){m->clip, m->frame, 1, m->mirrored});
     stay_there(w, s, o);
     w->stands_at = w->at + ref_stands_in(&refs->clips[w->clip], (int)w->at, WITHIN);

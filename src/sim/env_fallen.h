@@ -11,7 +11,7 @@ typedef struct {
     int clip, frame;
     bool mirrored;
     float seconds; /* until it stands */
-    posture at, soon;
+    posture at;
 } fallen_moment;
 
 typedef struct {
