@@ -23,7 +23,7 @@ void rig_open(rig *r, bool with_planner, double noise, uint64_t seed)
     r->cfg = config_default();
     r->dice = rng_make(seed, 1);
     load(&r->tracker, r->tracker_path, "models/tracker.safetensors");
-    if (with_planner) load(&r->planner, r->planner_path, "models/planner-35d.safetensors");
+    if (with_planner) load(&r->planner, r->planner_path, "models/planner.safetensors");
     simbot_options o = {.released = true, .noise = noise, .seed = seed, .remote = true};
     ENSURE_OK(simbot_create(&r->robot, &r->cfg, &o, &err));
 }

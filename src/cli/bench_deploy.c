@@ -178,7 +178,7 @@ static const option OPTIONS[] = {
     {"seconds", "S", "10", "how long to measure"},
     {"motion", "FILE", "motions/wave.safetensors", "the motion to follow"},
     OPTION_TRACKER,
-    OPTION_BLIND_PLANNER("on"),
+    OPTION_PLANNER,
     {"domain", "N", "88", "DDS domain on the loopback interface"},
     {0},
 };

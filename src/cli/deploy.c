@@ -305,7 +305,7 @@ static const option OPTIONS[] = {
     {"domain", "N", NULL, "DDS domain, must be named: 0 on the robot"},
     {"motion", "FILE", NULL, "the motion to follow: CSV, NPZ, safetensors, CORPUS#CLIP"},
     OPTION_TRACKER,
-    OPTION_BLIND_PLANNER("on"),
+    OPTION_PLANNER,
     {"rehearsed", "FILE", NULL, "refuse unless models and motion are, by hash, those of this recording"},
     {"arm", NULL, NULL, "send commands; without it everything but that happens"},
     {"ramp", "S", "3", "duration of the ramp to the first pose"},

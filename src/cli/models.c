@@ -97,8 +97,6 @@ void models_free(models *m)
 
 /* ---- Of commands for the robot ---- */
 
-#define BLIND_PLANNER "models/planner-35d.safetensors"
-
 bool deploy_address(const args *a, wire_address *at)
 {
     double domain;
@@ -113,20 +111,9 @@ bool deploy_address(const args *a, wire_address *at)
     return true;
 }
 
-/* A name that was given is a path; one that was not is a file that is shipped. */
-static const char *find(char path[4096], const char *name, bool given)
-{
-    return given || !shipped_path(path, 4096, name) ? name : path;
-}
-
 hrc_status deploy_models(const args *a, models *m, hrc_error *err)
 {
-    char tracker[4096], planner[4096];
-    const char *word = arg(a, "planner");
-    bool on = !strcmp(word, "on");
-    const char *plan = strcmp(word, "off") ? find(planner, on ? BLIND_PLANNER : word, !on) : NULL;
-    *m = (models){0};
-    TRY(models_open(m, find(tracker, arg(a, "tracker"), arg_given(a, "tracker")), plan, err));
+    TRY(models_load(m, a, true, err));
     if (!model_of_others(m->tracker)) return HRC_OK;
     models_free(m);
     return fail(err, HRC_EINVAL,

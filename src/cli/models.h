@@ -30,16 +30,12 @@ hrc_status models_load_found(models *m, const args *a, hrc_error *err);
 hrc_status models_fit(const models *m, const config *cfg, hrc_error *err);
 void models_free(models *m);
 
-/* What the commands that touch the network share. */
-#define OPTION_BLIND_PLANNER(def)                                                                            \
-    {                                                                                                        \
-        "planner", "on|off|FILE", def, "on: models/planner-35d.safetensors, which needs no root position"    \
-    }
+/* ---- What the commands that touch the network share ---- */
 
 /* --net and --domain, both mandatory. False: said what is missing. */
 bool deploy_address(const args *a, wire_address *at);
 
-/* --tracker, and --planner as OPTION_BLIND_PLANNER says. */
+/* --tracker and --planner; policies of others are refused. */
 hrc_status deploy_models(const args *a, models *m, hrc_error *err);
 
 #endif

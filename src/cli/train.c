@@ -19,7 +19,7 @@
 typedef struct {
     const args *a;
     const char *folder;
-    char tracker[PATH], robot[PATH], report[PATH], record[PATH];
+    char tracker[PATH], planner[PATH], report[PATH], record[PATH];
     json_t *state; /* train.json */
 } road;
 
@@ -27,9 +27,9 @@ typedef struct {
     const char *name, *value; /* of a stage's command line; a flag has the value "1" */
 } setting;
 
-/* The tracker, a first planner, rounds of practice and another planner, one for robots that do not know their
- * position, the report. */
-typedef enum { STAGE_TRACKER, STAGE_PRACTICE, STAGE_PLANNER, STAGE_ROBOT, STAGE_REPORT } stage_kind;
+/* The tracker; a first planner, rounds of practice and another planner, which see the root's position; the one
+ * that is used, of encoders and IMU alone; the report. */
+typedef enum { STAGE_TRACKER, STAGE_PRACTICE, STAGE_PLANNER, STAGE_BLIND, STAGE_REPORT } stage_kind;
 
 typedef struct {
     stage_kind kind;
@@ -69,11 +69,11 @@ static void path_of(char out[PATH], const road *r, const char *what, int round)
     snprintf(out, PATH, "%s/%s-%d.safetensors", r->folder, what, round);
 }
 
-/* The last planner has no number. */
+/* The last one has no number. */
 static void planner_path(char out[PATH], const road *r, int round)
 {
     if (round == r->a->cfg.train_rounds)
-        snprintf(out, PATH, "%s/planner.safetensors", r->folder);
+        snprintf(out, PATH, "%s/planner-38d.safetensors", r->folder);
     else
         path_of(out, r, "planner", round);
 }
@@ -156,25 +156,23 @@ static int train_planner(const road *r, int round)
 }
 
 /* From nothing, on the lessons of all rounds, so for longer. */
-static int train_robot_planner(const road *r)
+static int train_blind_planner(const road *r)
 {
     args a = *r->a;
     road other = *r;
     other.a = &a;
     a.cfg.planner_dims = PLAN_D_BLIND;
     a.cfg.planner_steps *= 2;
-    return train_planner_as(&other, a.cfg.train_rounds, NULL, r->robot);
+    return train_planner_as(&other, a.cfg.train_rounds, NULL, r->planner);
 }
 
 /* On clips that no stage was trained on; by the first process alone. */
 static int report(const road *r)
 {
-    char planner[PATH];
-    planner_path(planner, r, r->a->cfg.train_rounds);
     const setting given[] = {{"suite", arg(r->a, "suite")},
                              {"corpus", arg(r->a, "suite-corpus")},
                              {"tracker", r->tracker},
-                             {"planner", planner},
+                             {"planner", r->planner},
                              {"out", r->report},
                              {0}};
     return leads() ? run_command(r, &CMD_EVAL, given, false) : EXIT_DONE;
@@ -191,13 +189,13 @@ static stage stage_at(const road *r, int i)
 {
     if (i == 0) return (stage){STAGE_TRACKER, 0};
     if (i == stages(r) - 1) return (stage){STAGE_REPORT, 0};
-    if (i == stages(r) - 2) return (stage){STAGE_ROBOT, 0};
+    if (i == stages(r) - 2) return (stage){STAGE_BLIND, 0};
     return (stage){i % 2 ? STAGE_PLANNER : STAGE_PRACTICE, i / 2};
 }
 
 static const char *stage_name(char *out, size_t size, stage s)
 {
-    static const char *const NAMES[] = {"tracker", "practice", "planner", "planner-35d", "report"};
+    static const char *const NAMES[] = {"tracker", "practice", "planner", "planner for encoders and IMU", "report"};
     const bool numbered = s.kind == STAGE_PRACTICE || s.kind == STAGE_PLANNER;
     snprintf(out, size, numbered ? "%s %d" : "%s", NAMES[s.kind], s.round);
     return out;
@@ -209,7 +207,7 @@ static int run_stage(const road *r, stage s)
     case STAGE_TRACKER: return train_tracker(r);
     case STAGE_PRACTICE: return practise(r, s.round);
     case STAGE_PLANNER: return train_planner(r, s.round);
-    case STAGE_ROBOT: return train_robot_planner(r);
+    case STAGE_BLIND: return train_blind_planner(r);
     default: return report(r);
     }
 }
@@ -290,10 +288,10 @@ static int finish(const road *r)
     planner_path(planner, r, r->a->cfg.train_rounds);
     if (!leads()) return EXIT_DONE;
     if (r->a->json)
-        return cli_json(json_pack("{s:s, s:s, s:s, s:s, s:O}", "tracker", r->tracker, "planner", planner,
-                                  "planner_35d", r->robot, "report", r->report, "stages",
+        return cli_json(json_pack("{s:s, s:s, s:s, s:s, s:O}", "tracker", r->tracker, "planner",
+                                  r->planner, "planner_38d", planner, "report", r->report, "stages",
                                   json_object_get(r->state, "done")));
-    printf("%s, %s, %s; report %s\n", r->tracker, planner, r->robot, r->report);
+    printf("%s, %s, %s; report %s\n", r->tracker, r->planner, planner, r->report);
     return EXIT_DONE;
 }
 
@@ -325,7 +323,7 @@ static int run_train(const args *a)
     if (!r.folder) return cli_usage(a, "--out is missing");
     if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or --motion FILE");
     snprintf(r.tracker, sizeof r.tracker, "%s/tracker.safetensors", r.folder);
-    snprintf(r.robot, sizeof r.robot, "%s/planner-35d.safetensors", r.folder);
+    snprintf(r.planner, sizeof r.planner, "%s/planner.safetensors", r.folder);
     snprintf(r.report, sizeof r.report, "%s/report.html", r.folder);
     snprintf(r.record, sizeof r.record, "%s/train.json", r.folder);
     comm_start();
