@@ -99,7 +99,7 @@ static void test_requirements(void)
 static void test_refusals(void)
 {
     small_tracker("t.safetensors", "reference");
-    ENSURE(shell("$HERACLES eval") == 2 && says("--suite NAME or --motion FILE"));
+    ENSURE(shell("$HERACLES eval") == 2 && says("--suite NAME, --motion FILE"));
     ENSURE(shell("$HERACLES eval --suite smoke motions/wave.safetensors") == 2);
     ENSURE(shell("cd $T && $HERACLES eval --suite absent --tracker t.safetensors --planner off") == 1 &&
            says("there is no suite \"absent\""));
@@ -129,6 +129,27 @@ static void test_own_suite(void)
     double n = number(j, "n"), held = number(json_object_get(c, "held"), "n");
     json_decref(j);
     ENSURE(n == 2 && held == 1);
+}
+
+/* Every clip of a corpus, under its category; a suite and motions together are refused. */
+static void test_corpus(void)
+{
+    small_tracker("t.safetensors", "reference");
+    ENSURE(
+        shell(
+            "mkdir -p $T/in && $HERACLES motion convert motions/wave.safetensors -o $T/in/a.csv --quiet && "
+            "cp $T/in/a.csv $T/in/b.csv && $HERACLES corpus build --csv-dir $T/in --quat wxyz --category dance "
+            "-o $T/two.safetensors --quiet") == 0);
+    json_t *j =
+        shell_json("$HERACLES eval --corpus $T/two.safetensors --limit 0.4 --tracker $T/t.safetensors "
+                   "--planner off --json --quiet");
+    const double n = number(json_object_get(json_object_get(j, "categories"), "dance"), "n");
+    json_decref(j);
+    ENSURE(n == 2);
+    ENSURE(shell("$HERACLES eval --suite smoke motions/wave.safetensors") == 2 && says("or --corpus FILE"));
+    ENSURE(shell("$HERACLES eval --corpus $T/none.safetensors --tracker $T/t.safetensors --planner off") ==
+               1 &&
+           says("none.safetensors"));
 }
 
 /* Several methods at once, as JSON and CSV; what was kept is not run again and gives the same. */
@@ -233,4 +254,4 @@ TEST_TABLE({"eval.interface", test_interface}, {"eval.what_it_measures", test_wh
            {"eval.same_bits", test_same_bits}, {"eval.seeds", test_seeds},
            {"eval.requirements", test_requirements}, {"eval.refusals", test_refusals},
            {"eval.methods", test_methods}, {"eval.beside", test_beside}, {"eval.report", test_report},
-           {"eval.own_suite", test_own_suite})
+           {"eval.own_suite", test_own_suite}, {"eval.corpus", test_corpus})

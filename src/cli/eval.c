@@ -130,7 +130,8 @@ static hrc_status load_courses(eval_session *s, const course_options *o, hrc_err
 {
     const args *a = s->a;
     const char *name = arg(a, "suite");
-    if (!name) return courses_of_motions(&s->list, a->operands, a->n, o, err);
+    if (!name && a->n) return courses_of_motions(&s->list, a->operands, a->n, o, err);
+    if (!name) return courses_of_corpus(&s->list, arg(a, "corpus"), o, err);
     if (builtin_suite(name)) {
         const builtin_options b = {a->seed, s->heap_seeds, arg(a, "corpus")};
         return courses_builtin(&s->list, name, &b, &a->cfg, err);
@@ -319,7 +320,8 @@ static int run_eval(const args *a)
     int code = read_course_options(a, &o);
     if (code == EXIT_DONE) code = parse_requirement(a, &need);
     if (code != EXIT_DONE) return code;
-    if ((arg(a, "suite") != NULL) == (a->n > 0)) return cli_usage(a, "give --suite NAME or --motion FILE...");
+    if (arg(a, "suite") ? a->n > 0 : a->n == 0 && !arg(a, "corpus"))
+        return cli_usage(a, "give --suite NAME, --motion FILE... or --corpus FILE");
     eval_session *s = calloc(1, sizeof *s);
     if (!s) abort();
     s->a = a;
@@ -342,7 +344,8 @@ static const option OPTIONS[] = {
     OPTION_PLANNER,
     {"method", "NAME[,NAME]", NULL,
      "several to compare: pd, tracker, heracles, cold, NAME=TRACKER[+PLANNER]; TRACKER may be an .onnx policy"},
-    {"corpus", "FILE", NULL, "where a suite's clips are; default: the shipped corpus"},
+    {"corpus", "FILE", NULL,
+     "where a suite's clips are; default: the shipped corpus. With neither suite nor motion: all of its clips"},
     {"starts", "N", "1", "roll out from N evenly spread frames of each motion, frame 0 among them"},
     {"seeds", "N", "1",
      "repeat with N seeds of the planner, from --seed on; figures are means; omni: 32 robots of each seed"},

@@ -101,6 +101,32 @@ hrc_status courses_of_suite(course_list *out, const char *name, const char *corp
     return status;
 }
 
+static hrc_status add_clips(course_list *list, const corpus *c, const course_options *o, hrc_error *err)
+{
+    for (int i = 0; i < c->nclips; i++) {
+        const corpus_entry *e = &c->clips[i];
+        const int before = list->n;
+        clip motion;
+        TRY(corpus_clip(c, i, &motion, err));
+        hrc_status status = add_starts(list, &motion, *e->category ? e->category : "motion", false, o, err);
+        clip_free(&motion);
+        TRY(status);
+        for (int k = before; k < list->n; k++) TRY(course_describe(&list->courses[k], e->description, err));
+    }
+    return HRC_OK;
+}
+
+hrc_status courses_of_corpus(course_list *out, const char *path, const course_options *options,
+                             hrc_error *err)
+{
+    corpus c;
+    TRY(courses_corpus(&c, path, err));
+    hrc_status status = add_clips(out, &c, options, err);
+    corpus_close(&c);
+    if (status < 0) courses_free(out);
+    return status;
+}
+
 hrc_status courses_add_shipped(course_list *list, const char *clip_name, const char *name, double limit_s,
                                hrc_error *err)
 {

@@ -23,6 +23,9 @@ hrc_status courses_of_suite(course_list *out, const char *suite, const char *cor
                             const course_options *options, hrc_error *err);
 hrc_status courses_of_motions(course_list *out, const char *const *paths, int n,
                               const course_options *options, hrc_error *err);
+/* Every clip of a corpus. */
+hrc_status courses_of_corpus(course_list *out, const char *path, const course_options *options,
+                             hrc_error *err);
 hrc_status courses_corpus(corpus *out, const char *path, hrc_error *err); /* NULL: the shipped one */
 /* A clip of the shipped corpus, its first seconds. */
 hrc_status courses_add_shipped(course_list *list, const char *clip_name, const char *name, double limit_s,
