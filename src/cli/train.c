@@ -27,8 +27,8 @@ typedef struct {
     const char *name, *value; /* of a stage's command line; a flag has the value "1" */
 } setting;
 
-/* The tracker; a first planner, rounds of practice and another planner, which see the root's position; the one
- * that is used, of encoders and IMU alone; the report. */
+/* The tracker; a first planner, rounds of practice and another planner, which see the root's position; the
+ * one that is used, of encoders and IMU alone; the report. */
 typedef enum { STAGE_TRACKER, STAGE_PRACTICE, STAGE_PLANNER, STAGE_BLIND, STAGE_REPORT } stage_kind;
 
 typedef struct {
@@ -195,7 +195,8 @@ static stage stage_at(const road *r, int i)
 
 static const char *stage_name(char *out, size_t size, stage s)
 {
-    static const char *const NAMES[] = {"tracker", "practice", "planner", "planner for encoders and IMU", "report"};
+    static const char *const NAMES[] = {"tracker", "practice", "planner", "planner for encoders and IMU",
+                                        "report"};
     const bool numbered = s.kind == STAGE_PRACTICE || s.kind == STAGE_PLANNER;
     snprintf(out, size, numbered ? "%s %d" : "%s", NAMES[s.kind], s.round);
     return out;
@@ -288,8 +289,8 @@ static int finish(const road *r)
     planner_path(planner, r, r->a->cfg.train_rounds);
     if (!leads()) return EXIT_DONE;
     if (r->a->json)
-        return cli_json(json_pack("{s:s, s:s, s:s, s:s, s:O}", "tracker", r->tracker, "planner",
-                                  r->planner, "planner_38d", planner, "report", r->report, "stages",
+        return cli_json(json_pack("{s:s, s:s, s:s, s:s, s:O}", "tracker", r->tracker, "planner", r->planner,
+                                  "planner_38d", planner, "report", r->report, "stages",
                                   json_object_get(r->state, "done")));
     printf("%s, %s, %s; report %s\n", r->tracker, r->planner, planner, r->report);
     return EXIT_DONE;
