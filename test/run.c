@@ -175,7 +175,6 @@ static void note_failure(char **names, const char *name)
 int main(int argc, char **argv)
 {
     int passed = 0, failed = 0, skipped = 0;
-    char *names = strdup("");
     char program[1100], here[1024];
     gemm_library_choose(argv);
     /* The program under test stands beside the folder of this runner. */
@@ -191,6 +190,7 @@ int main(int argc, char **argv)
     }
     snprintf(root, sizeof root, "/tmp/heracles-test-XXXXXX");
     if (!mkdtemp(root)) return 1;
+    char *names = strdup(""); /* of those that fail */
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGALRM, on_alarm);
     busy_watch();

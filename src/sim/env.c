@@ -444,7 +444,7 @@ void env_diagnose(const env *e, text *out)
         int worst = -1;
         for (int i = 0; i < e->refs->n; i++) {
             bool listed = last >= 0 && (e->clip_failures[i] > e->clip_failures[last] ||
-                                        (e->clip_failures[i] == e->clip_failures[last] && i <= last));
+                                        (i <= last && e->clip_failures[i] == e->clip_failures[last]));
             if (!listed && (worst < 0 || e->clip_failures[i] > e->clip_failures[worst])) worst = i;
         }
         if (worst < 0 || !e->clip_failures[worst]) break;
