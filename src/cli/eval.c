@@ -216,7 +216,7 @@ static hrc_status measure_natural(eval_session *s, pool *threads, hrc_error *err
     corpus c;
     natural_corpus *windows = NULL;
     if (!arg(s->a, "natural")) return HRC_OK;
-    s->natural = calloc((size_t)(s->methods.n * s->list.n), sizeof *s->natural);
+    s->natural = calloc((size_t)s->methods.n * (size_t)s->list.n, sizeof *s->natural);
     if (!s->natural) return fail(err, HRC_ENOMEM, "eval: out of memory");
     TRY(courses_corpus(&c, arg(s->a, "corpus"), err));
     hrc_status status = natural_corpus_create(&windows, &c, err);

@@ -51,19 +51,29 @@ static hrc_status add_starts(course_list *list, const clip *c, const char *categ
     return HRC_OK;
 }
 
+/* The rollouts of one motion, which is freed, with what a corpus says of it; entry NULL: nothing. */
+static hrc_status add_described(course_list *list, clip *motion, const char *category, bool held,
+                                const corpus_entry *entry, const course_options *o, hrc_error *err)
+{
+    const int before = list->n;
+    hrc_status status = add_starts(list, motion, category, held, o, err);
+    clip_free(motion);
+    TRY(status);
+    for (int k = before; entry && k < list->n; k++)
+        TRY(course_describe(&list->courses[k], entry->description, err));
+    return HRC_OK;
+}
+
 static hrc_status add_sequences(course_list *list, const suite *s, const corpus *c, const course_options *o,
                                 hrc_error *err)
 {
     for (int i = 0; i < s->n; i++) {
         const suite_sequence *q = &s->sequences[i];
-        const int before = list->n, known = c ? corpus_find(c, q->clip) : -1;
+        const int known = c && c->clips ? corpus_find(c, q->clip) : -1;
         clip motion;
         TRY(suite_clip(s, i, c, &motion, err));
-        hrc_status status = add_starts(list, &motion, q->category, q->hold > 0, o, err);
-        clip_free(&motion);
-        TRY(status);
-        for (int k = before; known >= 0 && k < list->n; k++)
-            TRY(course_describe(&list->courses[k], c->clips[known].description, err));
+        TRY(add_described(list, &motion, q->category, q->hold > 0, known < 0 ? NULL : &c->clips[known], o,
+                          err));
     }
     return HRC_OK;
 }
@@ -105,13 +115,9 @@ static hrc_status add_clips(course_list *list, const corpus *c, const course_opt
 {
     for (int i = 0; i < c->nclips; i++) {
         const corpus_entry *e = &c->clips[i];
-        const int before = list->n;
         clip motion;
         TRY(corpus_clip(c, i, &motion, err));
-        hrc_status status = add_starts(list, &motion, *e->category ? e->category : "motion", false, o, err);
-        clip_free(&motion);
-        TRY(status);
-        for (int k = before; k < list->n; k++) TRY(course_describe(&list->courses[k], e->description, err));
+        TRY(add_described(list, &motion, *e->category ? e->category : "motion", false, e, o, err));
     }
     return HRC_OK;
 }
@@ -119,7 +125,7 @@ static hrc_status add_clips(course_list *list, const corpus *c, const course_opt
 hrc_status courses_of_corpus(course_list *out, const char *path, const course_options *options,
                              hrc_error *err)
 {
-    corpus c;
+    corpus c = {0};
     TRY(courses_corpus(&c, path, err));
     hrc_status status = add_clips(out, &c, options, err);
     corpus_close(&c);
@@ -130,8 +136,8 @@ hrc_status courses_of_corpus(course_list *out, const char *path, const course_op
 hrc_status courses_add_shipped(course_list *list, const char *clip_name, const char *name, double limit_s,
                                hrc_error *err)
 {
-    corpus c;
-    clip motion;
+    corpus c = {0};
+    clip motion = {0};
     course *added = NULL;
     TRY(courses_corpus(&c, NULL, err));
     const int i = corpus_find(&c, clip_name);
