@@ -259,6 +259,9 @@ static void test_bases(void)
 static void test_arena(void)
 {
     if (access(FORMATS "twist2_1017_20k.onnx", R_OK)) SKIP("no " FORMATS);
+    ENSURE(shell("$HERACLES deploy --net lo --domain 99 --motion motions/wave.safetensors --tracker " FORMATS
+                 "twist2_1017_20k.onnx") == 1 &&
+           says("which the robot is not given"));
     ENSURE(shell("$HERACLES eval motions/wave.safetensors --method t=" FORMATS "twist2_1017_20k.onnx") == 1);
     ENSURE(says("needs physics steps of at most") && says("--sim.timestep=0.001 --sim.substeps=20"));
     json_t *j = shell_json(

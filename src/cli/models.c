@@ -42,7 +42,7 @@ hrc_status models_fit(const models *m, const config *cfg, hrc_error *err)
                 m->tracker_path, kd[worst], G1_JOINT[worst].name, 1e3 * longest, 1e3 * cfg->sim_timestep);
 }
 
-hrc_status models_load(models *m, const args *a, bool with_planner, hrc_error *err)
+static hrc_status load_named(models *m, const args *a, bool with_planner, hrc_error *err)
 {
     const char *planner = with_planner ? arg(a, "planner") : "off";
     const bool on = !strcmp(planner, "on"), off = !strcmp(planner, "off");
@@ -51,7 +51,14 @@ hrc_status models_load(models *m, const args *a, bool with_planner, hrc_error *e
         load_one(&m->tracker, m->tracker_path, arg(a, "tracker"), !arg_given(a, "tracker"), HRC_TRACKER, err);
     if (status == HRC_OK && !off)
         status = load_one(&m->planner, m->planner_path, on ? SHIPPED_PLANNER : planner, on, HRC_PLANNER, err);
-    if (status == HRC_OK) status = models_fit(m, &a->cfg, err);
+    if (status < 0) models_free(m);
+    return status;
+}
+
+hrc_status models_load(models *m, const args *a, bool with_planner, hrc_error *err)
+{
+    TRY(load_named(m, a, with_planner, err));
+    hrc_status status = models_fit(m, &a->cfg, err);
     if (status < 0) models_free(m);
     return status;
 }
@@ -113,7 +120,7 @@ bool deploy_address(const args *a, wire_address *at)
 
 hrc_status deploy_models(const args *a, models *m, hrc_error *err)
 {
-    TRY(models_load(m, a, true, err));
+    TRY(load_named(m, a, true, err));
     if (!model_of_others(m->tracker)) return HRC_OK;
     models_free(m);
     return fail(err, HRC_EINVAL,
