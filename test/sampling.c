@@ -37,7 +37,7 @@ static void test_formulas(void)
 {
     static bed b;
     config cfg = config_default();
-    cfg.sampling_warmup = 2;
+    cfg.sampling_warmup = 2, cfg.sampling_cap = 3;
     bed_make(&b, &cfg);
     sampling *s = &b.s;
     ENSURE(s->n == 7 && s->bins[6].n == 20 && s->bins[6].first == 100 && s->bins[4].clip == 1);
@@ -56,7 +56,7 @@ static void test_formulas(void)
     double F[7], mean = 0, total = 0, sum = 0, tilde[7];
     memcpy(F, s->difficulty, sizeof F);
     for (int i = 0; i < 7; i++) mean += F[i] / 7;
-    for (int i = 0; i < 7; i++) F[i] = fmin(F[i], 5 * mean);
+    for (int i = 0; i < 7; i++) F[i] = fmin(F[i], cfg.sampling_cap * mean);
     for (int i = 0; i < 7; i++) {
         const int last = i <= 3 ? 3 : 6; /* not over the end of a clip */
         tilde[i] = 0;
@@ -135,5 +135,29 @@ static void test_even(void)
     bed_free(&b);
 }
 
-TEST_TABLE({"sampling.even", test_even}, {"sampling.formulas", test_formulas},
+/* The second clip is lifted off the floor for 10 of its frames, 60 to 69: the bin they are in and the one
+ * whose end is less than half a second before are a kind of their own, of 100 of 320 frames. */
+static void test_leaps(void)
+{
+    static bed b;
+    hrc_error err;
+    sampling s;
+    config cfg = config_default();
+    bed_make(&b, &cfg);
+    for (int c = 0; c < 2; c++)
+        for (int i = 0; i < b.clips[c].n; i++) {
+            float *f = clip_frame(&b.clips[c], i);
+            f[0] = f[1] = 0, f[2] = c == 1 && i >= 60 && i < 70 ? 3 : 0.7f;
+        }
+    references_free(&b.refs);
+    ENSURE_OK(references_build(&b.refs, b.clips, 2, false, b.threads, &err));
+    ENSURE(b.refs.clips[1].leaps && !b.refs.clips[0].leaps);
+    cfg.sampling_even = 0.5;
+    ENSURE_OK(sampling_create(&s, &cfg, &b.refs, &err));
+    for (int i = 0; i < s.n; i++) ENSURE_NEAR(s.weight[i], i == 4 || i == 5 ? sqrt(220.0 / 100) : 1, 1e-12);
+    sampling_free(&s);
+    bed_free(&b);
+}
+
+TEST_TABLE({"sampling.leaps", test_leaps}, {"sampling.even", test_even}, {"sampling.formulas", test_formulas},
            {"sampling.failures", test_failures}, {"sampling.draws", test_draws})

@@ -40,7 +40,7 @@ static const char RETIRED[] =
     "reward.body_ang_sigma=1.7724539 reward.joint_limit=10.0 reward.contact=0.1 ppo.value_clip=0.0 "
     "ppo.rate_min=1e-6 ppo.std_min=0.05 ppo.grad_clip=1.0 ppo.reward_scale=1.0 "
     "ppo.precision>train.precision ppo.lambda=0.95 ppo.critic_rate=1e-3 sampling.adaptive=on "
-    "sampling.bin=50 sampling.cap=5.0 sampling.kernel=0.8 sampling.kernel_bins=4 "
+    "sampling.bin=50 sampling.kernel=0.8 sampling.kernel_bins=4 "
     "sampling.rise_weight=1.0 deploy.target_accel=30000.0 deploy.target_jerk=2e7 deploy.policy_s=0.058 "
     "deploy.remote_s=3.0 world.collect=2 world.fit_horizon=4 world.fit_rate=1e-3 world.depth=2 "
     "world.gradient_history=10 world.reconstruct=8 world.action=0.005 world.noise=0.3 world.recent=300 "

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define FIRST_DIFFICULTY 0.5
-#define CAP 5.0       /* highest difficulty of a bin, in means of all */
 #define KERNEL 0.8    /* decay of the kernel per bin */
 #define KERNEL_BINS 4 /* its length; it reaches back in time */
 
@@ -31,14 +30,27 @@ static hrc_status allocate(sampling *s, const references *refs, hrc_error *err)
 /* ---- Kinds of motion ---- */
 
 static const double SPEEDS[] = {0.3, 0.8, 1.4, 2.0, 3.0}; /* m/s, between one kind and the next */
-#define KINDS (2 * (COUNT(SPEEDS) + 1))                   /* upright, and near the ground */
+#define KINDS (2 * (COUNT(SPEEDS) + 1) + 1)               /* upright, near the ground, and leaps */
+#define LEAPS (KINDS - 1)
 #define LOW_M 0.5f
 #define RARE_MOST 4.0
+#define PUSH_OFF 25 /* frames before a leap that are part of it */
+
+static bool leaps(const ref_clip *c, sampling_bin b)
+{
+    const int end = b.first + b.n + PUSH_OFF < c->n ? b.first + b.n + PUSH_OFF : c->n;
+    for (int i = b.first, flight = 0; c->leaps && i < end; i++) {
+        flight = ref_flies(&c->frames[i]) ? flight + 1 : 0;
+        if (flight >= REF_LEAP_FRAMES) return true;
+    }
+    return false;
+}
 
 static int kind_of(const ref_clip *c, sampling_bin b)
 {
     double speed = 0;
     int low = 0, kind = 0;
+    if (leaps(c, b)) return LEAPS;
     for (int i = b.first; i < b.first + b.n; i++) {
         speed += hypot((double)c->frames[i].qvel[0], (double)c->frames[i].qvel[1]) / b.n;
         low += c->frames[i].qpos[2] < LOW_M;
@@ -63,6 +75,7 @@ hrc_status sampling_create(sampling *s, const config *cfg, const references *ref
     *s = (sampling){.by_failure = strcmp(cfg->sampling_measure, "failure") == 0,
                     .rate = cfg->sampling_rate,
                     .share = cfg->sampling_adaptive_share,
+                    .cap = cfg->sampling_cap,
                     .warmup = cfg->sampling_warmup};
     for (int c = 0; c < refs->n; c++) s->n += bins_of(&refs->clips[c]);
     TRY(allocate(s, refs, err));
@@ -98,7 +111,7 @@ static double smooth(sampling *s)
         double value = 0;
         weight = 1;
         for (int i = 0; i < KERNEL_BINS; i++, weight *= KERNEL)
-            value += weight / weights * fmin(s->difficulty[b + i < last ? b + i : last], CAP * mean);
+            value += weight / weights * fmin(s->difficulty[b + i < last ? b + i : last], s->cap * mean);
         s->smooth[b] = value;
         sum += value;
     }

@@ -5,13 +5,13 @@
  *            (measure "score"); or 1 in the bin where it failed, 0 in those it came through ("failure"),
  *            which tells hard bins from easy ones more sharply once most are tracked
  *   F_b   <- rate d + (1 - rate) F_b      for every bin the episode went through
- *   F^_b   = min(F_b, 5 mean F); large corpora bear more (peers: 50 to 200)
+ *   F^_b   = min(F_b, cap mean F)
  *   F~_b   = sum_i k_i F^_(b+i), i < 4, k_i ~ 0.8^i: a hard bin raises those before it; the last of a clip
  *            repeats
- *   P_b    ~ w_b (share F~_b / sum F~ + (1 - share) / B), w_b = rise_weight where a bin gets up, else 1;
- *            times (n / n_k)^even, 4 at the most, where n_k of all frames are of the bin's kind and n of the
- *            most frequent kind. Kinds are by the root's mean speed over the floor, and whether it is under
- *            0.5 m; so running is not drowned by walking.
+ *   P_b    ~ w_b (share F~_b / sum F~ + (1 - share) / B), w_b = (n / n_k)^even, 4 at the most, where n_k of
+ *            all frames are of the bin's kind and n of the most frequent kind. Kinds are leaps with their
+ *            push-off, else by the root's mean speed over the floor, and whether it is under 0.5 m; so running
+ *            is not drowned by walking.
  *
  * Uniform over all frames before the warm-up is over. A start is uniform within its bin. */
 #ifndef HRC_LEARN_SAMPLING_H
@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     arena memory;
     bool by_failure;
-    double rate, share;
+    double rate, share, cap;
     int64_t warmup, episodes; /* episodes: seen so far */
     int n;                    /* B */
     sampling_bin *bins;

@@ -53,10 +53,9 @@ static hrc_status fill_mirrored(ref_frame *out, const clip *c, hrc_error *err)
 
 /* ---- Which paces a motion allows ---- */
 
-#define LEAP_M 0.2    /* all tracked links over this ... */
-#define LEAP_FRAMES 8 /* ... for so long: nothing carries the robot. A runner's flight is shorter. */
+#define LEAP_M 0.2
 
-static bool flies(const ref_frame *f)
+bool ref_flies(const ref_frame *f)
 {
     for (int b = 0; b < G1_TRACKED; b++)
         if (f->pos[b][2] < (float)LEAP_M) return false;
@@ -68,8 +67,8 @@ static void find_paces(ref_clip *c)
     int flight = 0;
     c->fastest = INFINITY;
     for (int i = 0; i < c->n; i++) {
-        flight = flies(&c->frames[i]) ? flight + 1 : 0;
-        c->leaps |= flight >= LEAP_FRAMES;
+        flight = ref_flies(&c->frames[i]) ? flight + 1 : 0;
+        c->leaps |= flight >= REF_LEAP_FRAMES;
         for (int j = 0; j < HRC_JOINTS; j++)
             c->fastest =
                 fmin(c->fastest, G1_JOINT[j].velocity / fmax(fabs((double)c->frames[i].qvel[6 + j]), 1e-3));
