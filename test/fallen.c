@@ -177,6 +177,33 @@ static void test_guided(void)
     bed_free(b);
 }
 
+/* Episodes of a tenth of a second, over before anybody falls: after each the robot is thrown to the ground
+ * and guided up from there, or none is. */
+static void test_toppled(void)
+{
+    for (int share = 0; share < 2; share++) {
+        config cfg = config_default();
+        cfg.env_fallen_share = 0, cfg.env_toppled_share = share, cfg.env_episode_s = 0.1;
+        bed *b = bed_make(cfg, 1);
+        int thrown = 0, down = 0;
+        for (int step = 0; step < 40; step++) {
+            bool fresh[WORLDS];
+            for (int i = 0; i < WORLDS; i++) fresh[i] = b->end[i] == END_EPISODE;
+            bed_step(b);
+            for (int i = 0; i < WORLDS; i++) {
+                const env_after *after = env_last(b->e, i);
+                float qpos[HRC_NQ];
+                for (int k = 0; k < HRC_NQ; k++) qpos[k] = (float)after->qpos[k];
+                const posture robot = posture_of(qpos);
+                if (!fresh[i] || after->clip != 1) continue;
+                thrown += after->shown_clip == 0, down += posture_down(&robot);
+            }
+        }
+        ENSURE(share ? thrown >= WORLDS && down > 0.7 * thrown : !thrown);
+        bed_free(b);
+    }
+}
+
 static env_one lying_robot(const bed *b, sim *s, int frame, double speed)
 {
     env_one w = {.dice = rng_make(1, 1)};
@@ -274,6 +301,6 @@ static void test_guided_ends(void)
 }
 
 TEST_TABLE({"fallen.heading", test_heading}, {"fallen.distance", test_distance},
-           {"fallen.starts", test_starts}, {"fallen.guided", test_guided},
+           {"fallen.starts", test_starts}, {"fallen.guided", test_guided}, {"fallen.toppled", test_toppled},
            {"fallen.guided_again", test_guided_again}, {"fallen.leaps", test_leaps},
            {"fallen.guided_ends", test_guided_ends})

@@ -8,6 +8,8 @@
 #include "sim/env_fallen.h"
 
 #define REGAINED 25      /* steps within the bounds after which a robot is no longer lost */
+#define TOPPLE_LEAST 3.0 /* m/s, and rad/s at the most, of a push that throws a robot to the ground */
+#define TOPPLE_MOST 6.0
 #define RESTART_LEAST 25 /* frames before a failure */
 #define RESTART_MOST 75
 #define GUIDED_AGAIN 0.9 /* of the guided robots that fail on the ground: they go on until they are up */
@@ -196,6 +198,26 @@ static void begin_before_failure(const env *e, env_one *w)
     start_episode(w, e->physics, e->refs, &e->options, place);
 }
 
+/* Makes a heap of the robot, as a fall does. */
+static void topple(env_one *w)
+{
+    const double speed = TOPPLE_LEAST + (TOPPLE_MOST - TOPPLE_LEAST) * rng_double(&w->dice),
+                 heading = 6.28318530717958648 * rng_double(&w->dice);
+    const double lin[3] = {speed * cos(heading), speed * sin(heading), 0},
+                 ang[3] = {speed * (2 * rng_double(&w->dice) - 1), speed * (2 * rng_double(&w->dice) - 1), 0};
+    sim_push(&w->sim, lin, ang);
+}
+
+/* After an episode that did not fail. A policy that hardly fails would otherwise hardly ever lie, and forget
+ * how to get up. False: nothing has begun. */
+static bool go_on_toppled(env *e, env_one *w, int worker)
+{
+    const env_options *o = &e->options;
+    if (!(o->toppled_share > 0) || rng_double(&w->dice) >= o->toppled_share) return false;
+    topple(w);
+    return start_guided(w, e->physics, e->refs, o, &e->starts, &e->fallen, worker);
+}
+
 /* After a failure: leave the robot as it lies, or have it try again. False: none of it. */
 static bool go_on_from_failure(env *e, env_one *w, int worker)
 {
@@ -214,7 +236,7 @@ static bool go_on_from_failure(env *e, env_one *w, int worker)
 
 static void begin_again(env *e, env_one *w, end_kind end, int worker)
 {
-    if (!end_is_failure(end) || !go_on_from_failure(e, w, worker)) begin(e, w);
+    if (!(end_is_failure(end) ? go_on_from_failure(e, w, worker) : go_on_toppled(e, w, worker))) begin(e, w);
 }
 
 static void reset_world(void *ctx, int i, int worker)

@@ -36,6 +36,7 @@ env_options env_options_of(const config *c, double period)
                          .sensor_noise = c->env_sensor_noise,
                          .fallen_share = c->env_fallen_share,
                          .guided_share = c->env_guided_share,
+                         .toppled_share = c->env_toppled_share,
                          .restart_share = c->env_restart_share,
                          .anchored = c->env_anchored,
                          .paced = c->env_paced,

@@ -53,7 +53,7 @@ typedef struct {
     double start_noise, push_min_s, push_max_s, push_scale;
     double friction_min, friction_max, com_x, com_yz, q0_offset;
     double perturb_joint, perturb_ang_vel, perturb_rotation, sensor_noise;
-    double fallen_share, guided_share, restart_share;
+    double fallen_share, guided_share, toppled_share, restart_share;
     double anchored, paced, pace;
     double hard_share, hard_push, give_up;
     double hardness; /* factor on shares and pushes of hard episodes now, 0 .. 1 */
