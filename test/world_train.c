@@ -136,15 +136,54 @@ static void test_light(void)
     bed_free(&c);
 }
 
-/* The model explains most of what happens: an error of 1 is that of a model which says "no change". */
+/* Hard episodes grow in over a run from nothing; a trained policy, which has something to lose, has them from
+ * the first iteration on, also after its run was resumed. */
+static void test_adopted(void)
+{
+    static bed b, c, d;
+    hrc_error err;
+    track_model taught;
+    bed *all[] = {&b, &c, &d};
+    for (int i = 0; i < 3; i++) {
+        bed_make(all[i], 1, "ifsq");
+        METHOD_WORLD.free(all[i]->t);
+        all[i]->cfg.env_hard_share = 1;
+        ENSURE_OK(METHOD_WORLD.create(&all[i]->t,
+                                      &(train_input){&all[i]->cfg, &all[i]->refs, 3, all[i]->threads}, &err));
+    }
+    METHOD_WORLD.model(b.t, &taught);
+    ENSURE_OK(METHOD_WORLD.begin_with(c.t, &taught, &err));
+    iterate(&b, 2, "loss");
+    iterate(&c, 2, "loss");
+    ENSURE(env_count(METHOD_WORLD.world(b.t)).lost == 0);
+    ENSURE(env_count(METHOD_WORLD.world(c.t)).lost > 0);
+    save(&c, "adopted");
+    load(&d, "adopted");
+    env_clear(METHOD_WORLD.world(d.t));
+    iterate(&d, 20, "loss");
+    ENSURE(env_count(METHOD_WORLD.world(d.t)).lost > 0);
+    for (int i = 0; i < 3; i++) bed_free(all[i]);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The model explains most of what happens: an error of 1 is that of a model which says "no change". One batch
+ * may hold a robot that hits the floor; the median of nine does not hang on it. */
 static void test_learns(void)
 {
     static bed b;
+    double residual[9];
     bed_make(&b, 2, "ifsq");
-    double residual = iterate(&b, 30, "model_residual");
-    if (!(residual > 0 && residual < 0.5))
-        test_fail(__FILE__, __LINE__, "one-step residual of the world model is %.3f, expected below 0.5",
-                  residual);
+    iterate(&b, 21, "model_residual");
+    for (int i = 0; i < COUNT(residual); i++) residual[i] = iterate(&b, 1, "model_residual");
+    qsort(residual, COUNT(residual), sizeof *residual, ascending);
+    if (!(residual[0] > 0 && residual[4] < 0.3))
+        test_fail(__FILE__, __LINE__, "one-step residual of the world model is %.3f, expected below 0.3",
+                  residual[4]);
     bed_free(&b);
 }
 
@@ -201,4 +240,4 @@ static void test_foreign(void)
 
 TEST_TABLE({"world_train.foreign", test_foreign}, {"world_train.resume", test_resume},
            {"world_train.light", test_light}, {"world_train.learns", test_learns},
-           {"world_train.replay", test_replay})
+           {"world_train.adopted", test_adopted}, {"world_train.replay", test_replay})

@@ -21,6 +21,7 @@
 #define LEAST_LEFT 8   /* frames of the clip that a start must have before it, unless the clip is shorter */
 #define FAILS_LEAST 12 /* steps from a start that is chosen for its failure to that failure */
 #define FAILS_MOST 75
+#define FIT_TRIES 12     /* draws for a sequence of a kind */
 #define WARMUP_NOISE 2   /* times the usual: nothing else explores yet, unless the policy is a trained one */
 #define COLLECT 2        /* steps of each world in one iteration */
 #define RECENT 300       /* newest steps of a world that half of the fits and the rollouts start from */
@@ -67,7 +68,7 @@ typedef struct {
     imagine *dream;
     rng dice;
     int64_t warm;                   /* 1: scales are measured, the warm-up is over */
-    bool adopted;                   /* the policy is a trained one, with its statistics */
+    int64_t adopted;                /* 1: the policy began as a trained one, with its statistics */
     double failing_share, hardness; /* now */
 } world_trainer;
 
@@ -244,11 +245,34 @@ static hrc_status world_begin_with(void *self, const track_model *m, hrc_error *
     world_trainer *t = self;
     TRY(track_model_adopt(&t->model, m, err));
     memcpy(t->policy.optimiser.averaged, t->policy.params, sizeof(float) * t->policy.optimiser.n);
-    t->adopted = true;
+    t->adopted = 1;
     return HRC_OK;
 }
 
 /* ---- Updates ---- */
+
+typedef enum { START_ANY, START_FAILING, START_LOST } start_kind;
+
+static start_kind draw_kind(world_trainer *t)
+{
+    const double u = rng_double(&t->dice), lost = t->hardness > 0 ? t->cfg.world_lost_share : 0;
+    return u < lost ? START_LOST : u < lost + t->failing_share ? START_FAILING : START_ANY;
+}
+
+/* A sequence from what the policy did lately, by the shares that imagined rollouts start with: where those go
+ * the model has to be right, and falls and robots on the ground are rare among all steps. */
+static bool draw_lately(world_trainer *t, int horizon, int *world, int64_t *step)
+{
+    const replay *k = &t->real_world.kept;
+    const start_kind kind = draw_kind(t);
+    for (int tries = 0; tries < FIT_TRIES; tries++) {
+        if (!replay_draw(k, &t->dice, horizon, RECENT, world, step)) return false;
+        if (kind == START_ANY || (kind == START_LOST && replay_at(k, *world, *step)->lost) ||
+            (kind == START_FAILING && replay_fails(k, *world, *step, 0, FAILS_MOST)))
+            break;
+    }
+    return true;
+}
 
 static bool fill_fit(world_trainer *t)
 {
@@ -257,10 +281,7 @@ static bool fill_fit(world_trainer *t)
     for (int b = 0; b < B; b++) {
         int world;
         int64_t step;
-        /* Half from what the policy does lately: there the model has to be right. */
-        const int recent = b % 2 ? RECENT : 0;
-        if (!replay_draw(k, &t->dice, H, recent, &world, &step) &&
-            !replay_draw(k, &t->dice, H, 0, &world, &step))
+        if (!(b % 2 && draw_lately(t, H, &world, &step)) && !replay_draw(k, &t->dice, H, 0, &world, &step))
             return false;
         for (int h = 0; h <= H; h++) {
             const replay_step *at = replay_at(k, world, step + h);
@@ -308,14 +329,6 @@ static hrc_status fit_once(world_trainer *t, world_fit_result *out, hrc_error *e
     if (!isfinite(descend(t, &t->world)))
         return fail(err, HRC_ENONFINITE, "world model: the gradient is not finite");
     return HRC_OK;
-}
-
-typedef enum { START_ANY, START_FAILING, START_LOST } start_kind;
-
-static start_kind draw_kind(world_trainer *t)
-{
-    const double u = rng_double(&t->dice), lost = t->hardness > 0 ? t->cfg.world_lost_share : 0;
-    return u < lost ? START_LOST : u < lost + t->failing_share ? START_FAILING : START_ANY;
 }
 
 /* Frames of its reference that a step has before it, its own counted. */
@@ -485,10 +498,11 @@ static double decayed(double rate, double final_share, double done)
 }
 
 /* Hard episodes come in once there is something to be kept up: from a tenth of the run on, more and more
- * until three quarters of it. */
-static double hardness(const config *c, double done)
+ * until three quarters of it; a trained policy has it from the start. */
+static double hardness(const world_trainer *t, double done)
 {
-    return c->env_hard_share > 0 ? fmin(1, fmax(0, (done - 0.1) / 0.65)) : 0;
+    if (!(t->cfg.env_hard_share > 0)) return 0;
+    return t->adopted ? 1 : fmin(1, fmax(0, (done - 0.1) / 0.65));
 }
 
 /* The longer the run, the more updates the model is an average of. */
@@ -503,12 +517,13 @@ static void set_schedule(world_trainer *t, double done)
     const double dwell = done > 1 - t->cfg.world_settle ? 0.5 : 1;
     t->failing_share = dwell * t->cfg.world_failing_share;
     t->starts.share = dwell * t->cfg.sampling_adaptive_share;
-    t->hardness = hardness(&t->cfg, done);
+    t->hardness = hardness(t, done);
     env_hardness(t->real_world.world, t->hardness);
     t->policy.optimiser.options.average = averaging(t);
-    env_push_share(t->real_world.world, done < PUSH_RAMP ? done / PUSH_RAMP : 1);
-    env_light(t->real_world.world,
-              done < t->cfg.world_heavy ? t->cfg.world_light * (1 - done / t->cfg.world_heavy) : 0);
+    env_push_share(t->real_world.world, done < PUSH_RAMP && !t->adopted ? done / PUSH_RAMP : 1);
+    env_light(t->real_world.world, done < t->cfg.world_heavy && !t->adopted
+                                       ? t->cfg.world_light * (1 - done / t->cfg.world_heavy)
+                                       : 0);
     t->world.optimiser.options.rate = decayed(FIT_RATE, t->cfg.world_final_rate, done);
     t->policy.optimiser.options.rate = decayed(t->cfg.world_rate, t->cfg.world_final_rate, done);
 }
@@ -587,6 +602,7 @@ static void world_list(void *self, state_list *l)
     state_add(l, "world.", "error_scale", DT_F32, w->error_scale, WS);
     state_add_dice(l, "", "dice", &t->dice);
     state_add(l, "", "warm", DT_I64, &t->warm, 1);
+    state_add(l, "", "adopted", DT_I64, &t->adopted, 1);
     sampling_state(&t->starts, l, "sampling.");
     collector_state(&t->real_world, l, "real.");
 }
