@@ -70,10 +70,21 @@ file_view file_text(file_view bytes)
     return bytes;
 }
 
-void file_stem(char *out, size_t size, const char *path)
+const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    snprintf(out, size, "%s", slash ? slash + 1 : path);
+    return slash ? slash + 1 : path;
+}
+
+hrc_status file_folder(const char *path, hrc_error *err)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST) return HRC_OK;
+    return fail(err, HRC_EFILE, "%s: cannot make the folder: %s", path, strerror(errno));
+}
+
+void file_stem(char *out, size_t size, const char *path)
+{
+    snprintf(out, size, "%s", file_name(path));
     char *ending = strrchr(out, '.');
     if (ending && ending != out) *ending = 0; /* a name may begin with a dot */
     status_tame(out, false);
@@ -108,8 +119,7 @@ static int follow(char out[PATH_MAX], const char *path)
         if (n < 0) return 0; /* no link, or nothing */
         link[n] = 0;
         snprintf(here, sizeof here, "%s", out);
-        char *slash = strrchr(here, '/');
-        const int folder = link[0] != '/' && slash ? (int)(slash + 1 - here) : 0;
+        const int folder = link[0] == '/' ? 0 : (int)(file_name(here) - here);
         if ((size_t)snprintf(out, PATH_MAX, "%.*s%s", folder, here, link) >= PATH_MAX)
             return errno = ENAMETOOLONG, -1;
     }
@@ -129,8 +139,8 @@ static int write_through(const char *path, const file_piece *pieces, int n)
 static int open_temporary(const char *path, const char *temporary, bool *named)
 {
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
+    const int length = (int)(file_name(path) - path);
+    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
     *named = false;
     int fd = access("/proc/self/fd", X_OK) == 0 ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
     if (fd >= 0) return fd;

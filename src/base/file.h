@@ -17,7 +17,9 @@ void file_unmap(file_view *view);
 /* A text without the byte order mark that it may begin with. */
 file_view file_text(file_view bytes);
 
+const char *file_name(const char *path);                  /* without its folder */
 void file_stem(char *out, size_t size, const char *path); /* name without folder and ending, cut to size */
+hrc_status file_folder(const char *path, hrc_error *err); /* makes the folder unless it is there */
 
 /* Several pieces, one after the other, into a temporary file beside the one that `path` leads to through
  * links; fsync; rename. What is there but no regular file (a device, a FIFO) is written to instead. */

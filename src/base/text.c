@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+
 static bool grow(text *t, size_t extra)
 {
     if (t->failed) return false;
@@ -51,4 +53,12 @@ void text_free(text *t)
 {
     free(t->data);
     *t = (text){0};
+}
+
+hrc_status text_write(text *t, const char *path, hrc_error *err)
+{
+    hrc_status status = text_ok(t) ? file_write(path, &(file_piece){t->data, t->size}, 1, err)
+                                   : fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    text_free(t);
+    return status;
 }

@@ -19,4 +19,7 @@ void text_bytes(text *t, const void *data, size_t size);
 bool text_ok(const text *t);
 void text_free(text *t);
 
+/* As a file, whole or not at all (base/file.h); frees the text. */
+hrc_status text_write(text *t, const char *path, hrc_error *err);
+
 #endif

@@ -80,11 +80,11 @@ static hrc_status prepare(const args *a, bench *b, hrc_error *err)
 
 static void watch_time(const args *a, bench *b)
 {
-    double until = now_s() + b->seconds;
+    double until = clock_s() + b->seconds;
     progress bar = progress_begin(a, "bench deploy");
-    while (now_s() < until) {
+    while (clock_s() < until) {
         clock_sleep_until(clock_now_ns() + 100 * NS_PER_MS);
-        progress_show(&bar, 1 - (until - now_s()) / b->seconds, pilot_mode_name(deploy_look(b->run).mode));
+        progress_show(&bar, 1 - (until - clock_s()) / b->seconds, pilot_mode_name(deploy_look(b->run).mode));
     }
     progress_end(&bar);
     deploy_stop(b->run, &b->report);

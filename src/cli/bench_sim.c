@@ -104,9 +104,9 @@ static env_speed measure(env_bench *b, const args *a, double seconds)
     env_reset(b->e, &out);
     while (spent < seconds) {
         for (int i = 0; i < n * HRC_JOINTS; i++) b->actions[i] = 0.3f * rng_normal(&r);
-        double start = now_s();
+        double start = clock_s();
         env_step(b->e, b->actions, &out);
-        spent += now_s() - start;
+        spent += clock_s() - start;
     }
     const env_counts c = env_count(b->e);
     const int threads = pool_threads(b->threads);

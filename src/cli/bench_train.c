@@ -66,9 +66,9 @@ static double gemm_peak_flops(gemm_peak *g)
 {
     const int threads = pool_threads(g->threads);
     job j = {g, (SQUARE + threads - 1) / threads};
-    const double start = now_s();
+    const double start = clock_s();
     pool_items(g->threads, (SQUARE + j.rows - 1) / j.rows, some_rows, &j);
-    return 2.0 * SQUARE * SQUARE * SQUARE / (now_s() - start);
+    return 2.0 * SQUARE * SQUARE * SQUARE / (clock_s() - start);
 }
 
 #define MAX_ROUNDS 100
@@ -140,15 +140,15 @@ static hrc_status measure(figures *out, bench *b, const nn_ops *ops, progress *b
     field_gradient(pass, b->grads, b->params, &b->data); /* touch all memory once */
     gemm_peak_flops(&b->bare);
     for (int i = 0; i < b->rounds; i++) {
-        double before = gemm_peak_flops(&b->bare), start = now_s();
+        double before = gemm_peak_flops(&b->bare), start = clock_s();
         field_gradient(pass, b->grads, b->params, &b->data);
-        double end = now_s(), after = gemm_peak_flops(&b->bare);
+        double end = clock_s(), after = gemm_peak_flops(&b->bare);
         step[i] = end - start;
         peak[i] = before > after ? before : after;
         share[i] = step_flop / step[i] / peak[i];
-        start = now_s();
+        start = clock_s();
         adam_step(&b->optimiser, ops, b->p, b->params, b->grads);
-        update[i] = now_s() - start;
+        update[i] = clock_s() - start;
         progress_show(bar, (double)(i + 1) / b->rounds, "");
         if (cli_interrupted()) {
             field_pass_free(pass);
@@ -312,9 +312,9 @@ static hrc_status measure_tracker(tracker_figures *out, tracker_bench *b, int ro
         const int k = i < 0 ? 0 : i;
         train_report *r = &out->last;
         *r = (train_report){0};
-        double before = gemm_peak_flops(&b->bare), start = now_s();
+        double before = gemm_peak_flops(&b->bare), start = clock_s();
         TRY(b->method->iterate(b->self, 0, r, err));
-        s[k] = out->last_s = now_s() - start;
+        s[k] = out->last_s = clock_s() - start;
         double after = gemm_peak_flops(&b->bare), update = phase_of(r, "update");
         samples[k] = (double)r->samples / s[k], updates[k] = (double)r->updates / s[k];
         peak[k] = before > after ? before : after;

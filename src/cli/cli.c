@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "cli/help.h"
 
 /* ---- Presets ---- */
@@ -67,11 +66,6 @@ bool cli_interrupted(void)
     return interrupted;
 }
 
-double now_s(void)
-{
-    return clock_s();
-}
-
 int cli_fail(const hrc_error *err)
 {
     fflush(stdout);
@@ -112,12 +106,12 @@ void cli_note(const args *a, const char *format, ...)
 
 progress progress_begin(const args *a, const char *what)
 {
-    return (progress){a, what, now_s(), 0};
+    return (progress){a, what, clock_s(), 0};
 }
 
 void progress_show(progress *p, double fraction, const char *detail)
 {
-    double now = now_s();
+    double now = clock_s();
     if (p->a->quiet || !isatty(STDERR_FILENO) || now - p->last_s < 0.1) return;
     p->last_s = now;
     double left = fraction > 1e-6 ? (now - p->start_s) * (1 - fraction) / fraction : 0;
@@ -125,6 +119,11 @@ void progress_show(progress *p, double fraction, const char *detail)
     fprintf(stderr, "\r%s [%.*s%*s] %3.0f %%  %d:%02d left  %s\033[K", p->what, filled,
             "########################", 24 - filled, "", 100 * fraction, (int)left / 60, (int)left % 60,
             detail);
+}
+
+void progress_fraction(void *p, double fraction)
+{
+    progress_show(p, fraction, "");
 }
 
 void progress_end(progress *p)

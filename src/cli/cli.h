@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/json.h"
 
@@ -80,13 +81,13 @@ typedef struct {
 
 progress progress_begin(const args *a, const char *what);
 void progress_show(progress *p, double fraction, const char *detail);
+void progress_fraction(void *p, double fraction); /* progress_show, for those who report a share alone */
 void progress_end(progress *p);
 
 /* Ctrl-C ends the program at once with EXIT_INTERRUPTED, unless the command has something to save: then it
  * asks cli_interrupted now and again, saves, and returns EXIT_INTERRUPTED itself. */
 void cli_save_on_interrupt(void);
 bool cli_interrupted(void);
-double now_s(void); /* monotonic seconds */
 
 /* Calls of malloc and its kin by this thread so far; NULL where they are not counted. */
 extern int64_t (*cli_allocations)(void);

@@ -68,11 +68,6 @@ static hrc_status add_parts(course_list *list, const selection *s, int i, hrc_er
     return HRC_OK;
 }
 
-static void show(void *ctx, double fraction)
-{
-    progress_show(ctx, fraction, "");
-}
-
 static hrc_status roll_out(evaluation *out, const course_list *list, const models *m, const args *a,
                            hrc_error *err)
 {
@@ -81,7 +76,8 @@ static hrc_status roll_out(evaluation *out, const course_list *list, const model
     progress bar = progress_begin(a, "following");
     const method tracker = {
         .name = "tracker", .tracker = m->tracker, .options = control_options(&a->cfg, a->seed)};
-    const evaluate_options options = {.cfg = &a->cfg, .threads = threads, .progress = show, .ctx = &bar};
+    const evaluate_options options = {
+        .cfg = &a->cfg, .threads = threads, .progress = progress_fraction, .ctx = &bar};
     hrc_status status = evaluate(out, &tracker, 1, list->courses, list->n, &options, err);
     progress_end(&bar);
     pool_free(threads);
@@ -119,10 +115,7 @@ static hrc_status write_followed(const selection *s, const char *path, hrc_error
     text_add(&rows, "clip,followed\n");
     for (int i = 0; i < s->all.nclips; i++)
         if (is_training(s, i)) text_add(&rows, "%s,%.4f\n", s->all.clips[i].name, s->verdicts[i].followed);
-    hrc_status status = text_ok(&rows) ? file_write(path, &(file_piece){rows.data, rows.size}, 1, err)
-                                       : fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    text_free(&rows);
-    return status;
+    return text_write(&rows, path, err);
 }
 
 static hrc_status read_followed(selection *s, const char *path, hrc_error *err)
@@ -240,10 +233,7 @@ static hrc_status write_manifest(const selection *s, const char *path, hrc_error
         }
         text_add(&rows, "\n");
     }
-    hrc_status status = text_ok(&rows) ? file_write(path, &(file_piece){rows.data, rows.size}, 1, err)
-                                       : fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    text_free(&rows);
-    return status;
+    return text_write(&rows, path, err);
 }
 
 static int report(const selection *s, const char *path)

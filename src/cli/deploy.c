@@ -209,19 +209,19 @@ static bool over(session *s, const deploy_status *now)
     if (interrupts > 1) return true;
     if (now->gone && (s->options.course.automatic || s->options.lockstep)) return true;
     if (s->options.lockstep) return damped && (by_itself || ended_by) && now->in_mode_s >= s->options.damp_s;
-    if (!by_itself && !ended_by) s->ending_since = now_s();
-    return now_s() - s->ending_since > s->options.damp_s;
+    if (!by_itself && !ended_by) s->ending_since = clock_s();
+    return clock_s() - s->ending_since > s->options.damp_s;
 }
 
 static void watch_run(session *s)
 {
     double shown = 0;
-    s->ending_since = now_s();
+    s->ending_since = clock_s();
     for (;;) {
         deploy_status now = deploy_look(s->run);
         tell_changes(s, &now);
         if (over(s, &now)) break;
-        if (now_s() - shown > STATUS_S) status_line(s, &now), shown = now_s();
+        if (clock_s() - shown > STATUS_S) status_line(s, &now), shown = clock_s();
         clock_sleep_until(clock_now_ns() + LOOK_MS * NS_PER_MS);
     }
 }

@@ -65,11 +65,6 @@ static int print_text(const planner_report *r)
     return EXIT_DONE;
 }
 
-static void show(void *ctx, double fraction)
-{
-    progress_show(ctx, fraction, "");
-}
-
 /* The held-out clips of what was loaded, moved to the front. Clip files given by name are all judged. */
 static int keep_heldout(motions *m, bool from_corpus)
 {
@@ -113,7 +108,7 @@ static int run_eval_planner(const args *a)
     if (status == HRC_OK)
         status =
             planner_evaluate(&report, &model, &options, data.clips, keep_heldout(&data, corpus_path != NULL),
-                             (int)starts, a->seed, threads, show, &bar, &err);
+                             (int)starts, a->seed, threads, progress_fraction, &bar, &err);
     progress_end(&bar);
     int code = status < 0 ? cli_fail(&err)
                : a->json  ? print_json(&report, model.net.layout.count)

@@ -230,10 +230,7 @@ static hrc_status write_yaml(const char *path, hrc_error *err)
     add_joints(&t, "    offset", POSE);
     text_add(&t, "    joint_ids: null\n");
     add_observations(&t);
-    hrc_status status = text_ok(&t) ? file_write(path, &(file_piece){t.data, t.size}, 1, err)
-                                    : fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    text_free(&t);
-    return status;
+    return text_write(&t, path, err);
 }
 
 /* ---- The motion as that runner reads it: the rows that lie in the graph ---- */
@@ -260,7 +257,7 @@ static hrc_status write_npz(const char *path, const hrc_motion *motion, hrc_erro
 
 static hrc_status find_places(places *p, onnx_dialect dialect, const char *out, hrc_error *err)
 {
-    const char *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out;
+    const char *name = file_name(out);
     const int folder = (int)(name - out), stem = (int)strlen(name) - 5;
     if (folder + 2 * stem > 3900 || stem > 180) return fail(err, HRC_EFILE, "%.80s...: too long a name", out);
     snprintf(p->folder, sizeof p->folder, "%.*s%.*s.unproven", folder, out, stem, name);
@@ -374,8 +371,7 @@ static int told_with_motion(const args *a, const parity *p, onnx_dialect dialect
     json_t *v = NULL;
     hrc_error err;
     const bool unitree = dialect == ONNX_UNITREE;
-    const char *slash = strrchr(out, '/');
-    const int folder = slash ? (int)(slash - out) + 1 : 0, stem = (int)strlen(out) - 5;
+    const int folder = (int)(file_name(out) - out), stem = (int)strlen(out) - 5;
     if (a->json && example_with_motion(&v, out, &err) < 0) return cli_fail(&err);
     if (a->json)
         return cli_json(json_pack("{s:s, s:s, s:i, s:f, s:i, s:o}", "onnx", out, "dialect", arg(a, "dialect"),

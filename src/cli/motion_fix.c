@@ -35,8 +35,8 @@ static void repair_free(repair *r)
 /* "walk.csv" and 2 make "walk-2.csv". */
 static char *numbered(const char *path, int number)
 {
-    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    int stem = dot && dot > (slash ? slash : path) ? (int)(dot - path) : (int)strlen(path);
+    const char *dot = strrchr(file_name(path), '.');
+    int stem = dot && dot > path ? (int)(dot - path) : (int)strlen(path);
     size_t size = strlen(path) + 16;
     char *out = malloc(size);
     if (out) snprintf(out, size, "%.*s-%d%s", stem, path, number, path + stem);

@@ -73,7 +73,7 @@ static void close_all(show *s)
 static bool over(void *ctx)
 {
     const show *s = ctx;
-    return cli_interrupted() || (s->until_s > 0 && now_s() > s->until_s);
+    return cli_interrupted() || (s->until_s > 0 && clock_s() > s->until_s);
 }
 
 /* A missing model is said here and on the page. */
@@ -137,7 +137,7 @@ static int run_play(const args *a)
     hrc_status status = models_load_found(&s.models, a, &err);
     if (status == HRC_OK) status = open_motions(a, &s, &err);
     if (status == HRC_OK) status = set_the_scene(a, &s, &err);
-    if (seconds > 0) s.until_s = now_s() + seconds;
+    if (seconds > 0) s.until_s = clock_s() + seconds;
     if (status == HRC_OK) status = serve(a, &s, (int)port, &err);
     int code = status < 0 ? cli_fail(&err) : report(a, &s);
     close_all(&s);

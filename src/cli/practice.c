@@ -71,7 +71,7 @@ static hrc_status save_as(session *s, const char *path, hrc_error *err)
     print_counts(counts, sizeof counts, &s->counts);
     const tensor_meta meta[] = {
         {"next", next}, {"seed", seed}, {"run", s->run}, {"ranks", ranks}, {"counts", counts}};
-    s->saved = now_s();
+    s->saved = clock_s();
     return lessons_save(&s->made, path, meta, COUNT(meta), err);
 }
 
@@ -222,14 +222,14 @@ static void tell_ways(const session *s)
 static hrc_status run(session *s, hrc_error *err)
 {
     progress bar = progress_begin(s->a, "practice");
-    s->saved = now_s();
+    s->saved = clock_s();
     while (s->next < s->situations && !comm_any(cli_interrupted())) {
         const int block = BLOCK * comm_size(), first = s->next + BLOCK * comm_rank();
         const int left = s->situations - first, n = left < BLOCK ? left : BLOCK;
         if (n > 0) TRY(practice_run(s->room, first, n, &s->made, &s->counts, err));
         s->next = s->next + block < s->situations ? s->next + block : s->situations;
         if (comm_rank() == 0) show(s, &bar);
-        if (now_s() - s->saved > s->save_every_s) TRY(save_as(s, s->part, err));
+        if (clock_s() - s->saved > s->save_every_s) TRY(save_as(s, s->part, err));
     }
     progress_end(&bar);
     return save_as(s, s->part, err);

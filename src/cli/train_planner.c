@@ -159,7 +159,7 @@ static hrc_status train(session *s, hrc_error *err)
             if (isfinite(s->heldout_loss))
                 snprintf(heldout, sizeof heldout, "  held out %.4f", s->heldout_loss);
             snprintf(detail, sizeof detail, "step %lld  loss %.4f%s", (long long)step, sum / count, heldout);
-            write_log(s, step, sum / count, &u, now_s() - s->run.begin);
+            write_log(s, step, sum / count, &u, clock_s() - s->run.begin);
             progress_show(&bar, (double)step / (double)steps, detail);
             sum = 0, count = 0;
         }

@@ -120,7 +120,7 @@ static void tear_down(session *s)
 
 static double wall_s(const session *s)
 {
-    return now_s() - s->run.begin;
+    return clock_s() - s->run.begin;
 }
 
 /* Share of the schedule that is over. */
@@ -137,10 +137,10 @@ static bool finished(const session *s) /* for this rank alone */
 
 static hrc_status judge(session *s, hrc_error *err)
 {
-    const double start = now_s();
+    const double start = clock_s();
     TRY(tracker_trainer_judge(s->trainer, err));
     const trial_summary *j = tracker_trainer_judged(s->trainer);
-    s->judged_at = now_s();
+    s->judged_at = clock_s();
     s->judged_iteration = tracker_trainer_iterations(s->trainer);
     s->judged_took = s->judged_at - start;
     s->reached = s->until > 0 && j->success >= s->until;
@@ -156,7 +156,7 @@ static bool trials_due(const session *s)
 {
     const double wait =
         s->trial_s > 0 ? s->trial_s : fmax(TRIAL_LEAST_S, s->judged_took * (1 / TRIAL_SHARE - 1));
-    return now_s() - s->judged_at > wait;
+    return clock_s() - s->judged_at > wait;
 }
 
 /* Once each: a sentence on what goes wrong with the episodes, and the states before a divergence. */
@@ -184,7 +184,7 @@ static void write_line(session *s)
     json_t *line = tracker_trainer_line(s->trainer);
     json_object_set_new(line, "wall_s", json_number(wall_s(s)));
     training_log(&s->run, line);
-    s->logged_at = now_s();
+    s->logged_at = clock_s();
     const double now = (double)tracker_trainer_iterations(s->trainer), first = s->first_iteration;
     progress_show(&s->bar, (now - first) / fmax(1, s->iterations - first), detail);
 }
@@ -204,7 +204,7 @@ static hrc_status attend(session *s, hrc_error *err)
     look_for_trouble(s);
     const bool due = trials_due(s) || finished(s);
     if (due) TRY(judge(s, err));
-    if (due || now_s() - s->logged_at >= s->log_s) write_line(s);
+    if (due || clock_s() - s->logged_at >= s->log_s) write_line(s);
     return HRC_OK;
 }
 
@@ -212,7 +212,7 @@ static hrc_status train(session *s, hrc_error *err)
 {
     s->bar = progress_begin(s->a, "training");
     s->first_iteration = (double)tracker_trainer_iterations(s->trainer);
-    s->judged_at = s->logged_at = s->run.saved = now_s();
+    s->judged_at = s->logged_at = s->run.saved = clock_s();
     while (!comm_any(finished(s))) {
         TRY(tracker_trainer_iterate(s->trainer, share(s), err));
         if (leads()) TRY(attend(s, err));

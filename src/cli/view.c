@@ -25,17 +25,6 @@ static void source_free(source *s)
     clip_free(&s->ref);
 }
 
-/* The reference at the rate of what it is shown with. */
-static hrc_status load_ref(clip *out, const char *path, double fps, const clip_options *reading,
-                           hrc_error *err)
-{
-    clip original;
-    TRY(clip_load(&original, path, reading, NULL, err));
-    hrc_status status = clip_resample(out, &original, fps, err);
-    clip_free(&original);
-    return status;
-}
-
 static hrc_status load_recording(rollout *out, const char *path, hrc_error *err)
 {
     reflight *r;
@@ -59,7 +48,7 @@ static hrc_status load_source(source *s, page_item *item, const args *a, const c
             .name = s->motion.name, .fps = s->motion.fps, .n = s->motion.n, .qpos = s->motion.qpos};
     }
     if (!ref) return HRC_OK;
-    TRY(load_ref(&s->ref, ref, item->fps, reading, err));
+    TRY(clip_load_at(&s->ref, ref, item->fps, reading, err)); /* at the rate of what it is shown with */
     item->ref = s->ref.qpos;
     item->nref = s->ref.n;
     return HRC_OK;
@@ -95,11 +84,6 @@ static bool film_of(const args *a, film_options *o, double at_s[MOMENTS])
     return true;
 }
 
-static void show_progress(void *ctx, double fraction)
-{
-    progress_show(ctx, fraction, "");
-}
-
 /* The page goes into a file of its own, which is there as long as the browser needs it. */
 static hrc_status write_film(const args *a, film_options *o, const page_item *items, hrc_error *err)
 {
@@ -108,7 +92,7 @@ static hrc_status write_film(const args *a, film_options *o, const page_item *it
     if (file < 0) return fail(err, HRC_EFILE, "%s: cannot write", page);
     close(file);
     progress bar = progress_begin(a, "drawing");
-    o->progress = show_progress, o->ctx = &bar;
+    o->progress = progress_fraction, o->ctx = &bar;
     hrc_status status = page_write(page, items, a->n, NULL, err);
     if (status == HRC_OK) status = film_write(arg(a, "out"), page, o, err);
     progress_end(&bar);

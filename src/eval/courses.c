@@ -158,11 +158,8 @@ hrc_status courses_of_motions(course_list *out, const char *const *paths, int n,
 {
     hrc_status status = HRC_OK;
     for (int i = 0; i < n && status == HRC_OK; i++) {
-        clip original, c = {0};
-        status = clip_load(&original, paths[i], &options->reading, NULL, err);
-        if (status < 0) break;
-        status = clip_resample(&c, &original, HRC_RATE_HZ, err);
-        clip_free(&original);
+        clip c = {0};
+        status = clip_load_at(&c, paths[i], HRC_RATE_HZ, &options->reading, err);
         if (status == HRC_OK)
             status = add_starts(out, &c, *c.category ? c.category : "motion", false, options, err);
         clip_free(&c);

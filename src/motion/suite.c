@@ -315,17 +315,13 @@ hrc_status suite_write(const suite *s, const char *path, hrc_error *err)
 static hrc_status load_file(const suite *s, const suite_sequence *q, clip *out, hrc_error *err)
 {
     char path[4096];
-    const char *slash = strrchr(s->path, '/');
-    clip whole, resampled;
-    int folder = slash && q->clip[0] != '/' ? (int)(slash - s->path + 1) : 0;
+    clip whole;
+    int folder = q->clip[0] == '/' ? 0 : (int)(file_name(s->path) - s->path);
     if ((size_t)snprintf(path, sizeof path, "%.*s%s", folder, s->path, q->clip) >= sizeof path)
         return fail(err, HRC_EINVAL, "%s: the path of \"%.80s...\" is too long", s->path, q->clip);
-    TRY(clip_load(&whole, path, &s->reading, NULL, err));
-    hrc_status status = clip_resample(&resampled, &whole, CORPUS_FPS, err);
+    TRY(clip_load_at(&whole, path, CORPUS_FPS, &s->reading, err));
+    hrc_status status = clip_cut(out, &whole, q->first, q->last, err);
     clip_free(&whole);
-    TRY(status);
-    status = clip_cut(out, &resampled, q->first, q->last, err);
-    clip_free(&resampled);
     return status;
 }
 

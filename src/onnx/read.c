@@ -149,8 +149,7 @@ static hrc_status read_external(const reader *r, const item *i, tensor_parts *p)
 static hrc_status map_beside(reader *r, const char *name, hrc_error *err)
 {
     char path[4096];
-    const char *slash = strrchr(r->out->path, '/');
-    const int folder = slash ? (int)(slash - r->out->path) + 1 : 0;
+    const int folder = (int)(file_name(r->out->path) - r->out->path);
     if (!*name || strchr(name, '/') || !strcmp(name, ".."))
         return fail(err, HRC_EFORMAT, "%s: its data lie in \"%.80s\", expected a file beside it",
                     r->out->path, name);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "onnx/format.h"
 
 #define IR_VERSION 8
@@ -197,10 +196,7 @@ hrc_status onnx_write(const onnx_graph *g, const char *name, const char *path, h
     add_message(&model, MODEL_OPSET, &opset);
     add_message(&model, MODEL_GRAPH, &graph);
     text_bytes(&model, g->metadata.data ? g->metadata.data : "", g->metadata.size);
-    hrc_status status = text_ok(&model) ? file_write(path, &(file_piece){model.data, model.size}, 1, err)
-                                        : fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    text_free(&model);
-    return status;
+    return text_write(&model, path, err);
 }
 
 void onnx_free(onnx_graph *g)

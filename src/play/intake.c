@@ -143,8 +143,7 @@ void intake_free(intake *t)
 
 hrc_status intake_begin(intake *t, const char *name, size_t size, hrc_error *err)
 {
-    const char *slash = strrchr(name, '/');
-    if (slash) name = slash + 1;
+    name = file_name(name);
     if (t->stage != INTAKE_IDLE) return fail(err, HRC_EINVAL, "%s is still being read", t->name);
     if (!*name || strlen(name) >= sizeof t->name)
         return fail(err, HRC_EINVAL, "the name of a file has %d bytes, expected 1 to %d", (int)strlen(name),

@@ -12,20 +12,10 @@
 
 #define LONGEST_S 3600.0
 
-/* A file's motion at 50 Hz. */
-static hrc_status load_file(const catalog *c, clip *out, const char *path, hrc_error *err)
-{
-    clip original;
-    TRY(clip_load(&original, path, &c->reading, NULL, err));
-    hrc_status status = clip_resample(out, &original, HRC_RATE_HZ, err);
-    clip_free(&original);
-    return status;
-}
-
 static hrc_status add_file(catalog *c, const char *path, hrc_error *err)
 {
     clip motion;
-    TRY(load_file(c, &motion, path, err));
+    TRY(clip_load_at(&motion, path, HRC_RATE_HZ, &c->reading, err));
     catalog_entry *e = &c->entries[c->n];
     *e = (catalog_entry){.name = arena_strdup(&c->memory, motion.name),
                          .category = arena_strdup(&c->memory, *motion.category ? motion.category : "file"),
@@ -130,7 +120,7 @@ hrc_status catalog_course(const catalog *c, int i, course *out, hrc_error *err)
     const catalog_entry *e = &c->entries[i];
     clip motion;
     if (e->path)
-        TRY(load_file(c, &motion, e->path, err));
+        TRY(clip_load_at(&motion, e->path, HRC_RATE_HZ, &c->reading, err));
     else if (e->added)
         TRY(clip_cut(&motion, e->added, 0, e->added->n - 1, err));
     else

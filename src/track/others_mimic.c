@@ -240,12 +240,11 @@ static hrc_status use_yaml(others_model *m, const char *text, hrc_error *err)
 static hrc_status read_yaml(others_model *m, hrc_error *err)
 {
     static const char *const PLACE[] = {"deploy.yaml", "../params/deploy.yaml"};
-    const char *slash = strrchr(m->file.path, '/');
+    const int folder = (int)(file_name(m->file.path) - m->file.path);
     file_view bytes = {0};
     for (int i = 0; i < COUNT(PLACE) && !bytes.data; i++) {
         char path[4096];
-        snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - m->file.path) + 1 : 0, m->file.path,
-                 PLACE[i]);
+        snprintf(path, sizeof path, "%.*s%s", folder, m->file.path, PLACE[i]);
         if (file_map(path, &bytes, NULL) < 0) continue;
     }
     if (!bytes.data) return HRC_OK;

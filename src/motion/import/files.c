@@ -145,6 +145,15 @@ hrc_status clip_load(clip *c, const char *path, const clip_options *options, cli
     return HRC_OK;
 }
 
+hrc_status clip_load_at(clip *c, const char *path, double fps, const clip_options *options, hrc_error *err)
+{
+    clip original;
+    TRY(clip_load(&original, path, options, NULL, err));
+    hrc_status status = clip_resample(c, &original, fps, err);
+    clip_free(&original);
+    return status;
+}
+
 hrc_status clip_save(const clip *c, const char *path, hrc_error *err)
 {
     const char *ending = strrchr(path, '.');
