@@ -116,13 +116,13 @@ static int run_bench_plan(const args *a)
                            {.name = "bf16_2", .precision = NN_BF16, .threads = 2}};
     hrc_error err;
     plan_model m = {0};
-    double plans = 300;
+    int plans = 300;
     const char *path = arg(a, "model");
-    if (!arg_number(a, "plans", 2, 1e6, &plans)) return EXIT_USAGE;
+    if (!arg_int(a, "plans", 2, 1000000, &plans)) return EXIT_USAGE;
     hrc_status status = path ? plan_model_load(&m, path, &err) : random_model(&m, a->cfg.planner_dims, &err);
     for (int i = 0; i < CASES && status == HRC_OK; i++) {
-        cli_note(a, "%s: %g plans", cases[i].name, plans);
-        status = measure(&cases[i], &m, (int)plans, &err);
+        cli_note(a, "%s: %d plans", cases[i].name, plans);
+        status = measure(&cases[i], &m, plans, &err);
     }
     int code = status < 0 ? cli_fail(&err) : report(a, cases, &m);
     plan_model_free(&m);

@@ -214,17 +214,17 @@ static int run_bench(const args *a, bench *b, int dim)
 
 static int run_bench_train(const args *a)
 {
-    double batch, rounds, dim;
+    int batch = 0, rounds = 0, dim = 0;
     const char *precision = arg(a, "precision");
-    if (!arg_number(a, "batch", 1, 65536, &batch) || !arg_number(a, "rounds", 1, MAX_ROUNDS, &rounds) ||
-        !arg_number(a, "dim", 1, 1024, &dim))
+    if (!arg_int(a, "batch", 1, 65536, &batch) || !arg_int(a, "rounds", 1, MAX_ROUNDS, &rounds) ||
+        !arg_int(a, "dim", 1, 1024, &dim))
         return EXIT_USAGE;
     if (strcmp(precision, "fp32") != 0 && strcmp(precision, "bf16") != 0 && strcmp(precision, "both") != 0)
         return cli_usage(a, "--precision is %s, expected fp32, bf16 or both", precision);
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail(&(hrc_error){"bench train: out of memory"});
-    b->batch = (int)batch, b->rounds = (int)rounds;
-    int code = run_bench(a, b, (int)dim);
+    b->batch = batch, b->rounds = rounds;
+    int code = run_bench(a, b, dim);
     pool_free(b->p);
     arena_free(&b->memory);
     free(b);
@@ -356,18 +356,18 @@ static int tell(const args *a, const tracker_bench *b, const tracker_figures *f)
 
 static int run_bench_tracker(const args *a)
 {
-    double rounds = 5;
+    int rounds = 5;
     tracker_bench b = {.method = tracker_method_find(arg(a, "method"))};
     tracker_figures f = {0};
     hrc_error err;
     if (!b.method)
         return cli_usage(a, "--method is %.40s, expected one of: %s", arg(a, "method"),
                          tracker_method_names());
-    if (!arg_number(a, "rounds", 1, MAX_ROUNDS, &rounds)) return EXIT_USAGE;
+    if (!arg_int(a, "rounds", 1, MAX_ROUNDS, &rounds)) return EXIT_USAGE;
     cli_note(a, "setting up");
     hrc_status status = tracker_make(&b, a, &err);
     progress bar = progress_begin(a, "measuring");
-    if (status == HRC_OK) status = measure_tracker(&f, &b, (int)rounds, &bar, &err);
+    if (status == HRC_OK) status = measure_tracker(&f, &b, rounds, &bar, &err);
     progress_end(&bar);
     int code = status == HRC_OK             ? tell(a, &b, &f)
                : status == HRC_EINTERRUPTED ? EXIT_INTERRUPTED

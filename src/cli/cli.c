@@ -170,6 +170,14 @@ bool arg_number(const args *a, const char *name, double lo, double hi, double *o
     return text ? parse_number(a, name, text, lo, hi, out) : true;
 }
 
+bool arg_int(const args *a, const char *name, int lo, int hi, int *out)
+{
+    double x = *out;
+    if (!arg_number(a, name, lo, hi, &x)) return false;
+    *out = (int)x;
+    return true;
+}
+
 /* ---- Parsing ---- */
 
 /* The command of the first one or two words; the longer name wins. */

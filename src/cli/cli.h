@@ -66,6 +66,7 @@ int cli_main(int argc, char **argv);
 const char *arg(const args *a, const char *name); /* value, or the default, or NULL; flags: "1" or NULL */
 bool arg_given(const args *a, const char *name);
 bool arg_number(const args *a, const char *name, double lo, double hi, double *out); /* false: said why */
+bool arg_int(const args *a, const char *name, int lo, int hi, int *out);             /* fractions are cut */
 
 int cli_fail(const hrc_error *err);                                     /* prints the sentence, EXIT_FAILED */
 int cli_usage(const args *a, const char *format, ...) HRC_PRINTF(2, 3); /* prints it and a hint, EXIT_USAGE */

@@ -417,10 +417,8 @@ static int run_corpus_build(const args *a)
 {
     bool all = arg_given(a, "fix"), lift = all || arg_given(a, "lift");
     build b = {.a = a, .fix = lift, .steps = {all, all, all, lift, a->cfg.motion_lowpass_hz}};
-    double skip = 0;
     int code = motion_options(a, "in-fps", &b.reading);
-    if (code != EXIT_DONE || !arg_number(a, "skip-start", 0, CLIP_MAX_FRAMES, &skip)) return EXIT_USAGE;
-    b.skip = (int)skip;
+    if (code != EXIT_DONE || !arg_int(a, "skip-start", 0, CLIP_MAX_FRAMES, &b.skip)) return EXIT_USAGE;
     const char *path = motion_out(a);
     if (!path) return EXIT_USAGE;
     if (!arg(a, "bvh-dir") && !arg(a, "csv-dir") && a->n == 0)

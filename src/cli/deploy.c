@@ -54,17 +54,15 @@ static bool read_course(const args *a, session *s)
 
 static bool read_options(const args *a, session *s)
 {
-    double machine, patience;
     deploy_options *o = &s->options;
     o->armed = arg(a, "arm"), o->lockstep = arg(a, "lockstep");
     o->realtime = !o->lockstep && !arg(a, "no-realtime");
     o->no_switcher = arg(a, "no-switcher");
     o->freeze_policy = arg(a, "freeze-policy");
     o->allocations = cli_allocations;
-    if (!deploy_address(a, &o->at) || !read_course(a, s) || !arg_number(a, "machine", 0, 255, &machine) ||
-        !arg_number(a, "patience", 0.1, 3600, &patience))
+    if (!deploy_address(a, &o->at) || !read_course(a, s) || !arg_int(a, "machine", 0, 255, &o->machine) ||
+        !arg_number(a, "patience", 0.1, 3600, &o->patience_s))
         return false;
-    o->machine = (int)machine, o->patience_s = patience;
     o->at.realtime = o->realtime;
     bool simulated = !strcmp(o->at.net, "lo");
     if ((o->course.automatic || o->lockstep) && !simulated) {
@@ -132,13 +130,7 @@ static hrc_status start(session *s, hrc_error *err)
 {
     const args *a = s->a;
     TRY(deploy_models(a, &s->nets, err));
-    brain_setup setup = {.tracker = s->nets.tracker,
-                         .planner = s->nets.planner,
-                         .tracker_path = s->nets.tracker_path,
-                         .planner_path = s->nets.planner_path,
-                         .motion = arg(a, "motion"),
-                         .cfg = &a->cfg,
-                         .seed = a->seed};
+    brain_setup setup = setup_of(&s->nets, arg(a, "motion"), &a->cfg, a->seed);
     TRY(motion_reading(a, &setup.reading, err));
     TRY(brain_create(&s->b, &setup, err));
     TRY(check_rehearsal(s, err));
@@ -224,13 +216,6 @@ static void watch_run(session *s)
         if (clock_s() - shown > STATUS_S) status_line(s, &now), shown = clock_s();
         clock_sleep_until(clock_now_ns() + LOOK_MS * NS_PER_MS);
     }
-}
-
-static json_t *times_json(const times *t)
-{
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f}", "n", (json_int_t)t->n, "p50_us",
-                     times_quantile(t, 0.5), "p99_us", times_quantile(t, 0.99), "p999_us",
-                     times_quantile(t, 0.999), "p9999_us", times_quantile(t, 0.9999), "max_us", t->max_us);
 }
 
 static void leave(int number)

@@ -270,14 +270,15 @@ static hrc_status make_sheet(const args *a, const sheet_options *options, const 
 static int run_sheet(const args *a)
 {
     const char *out = motion_out(a), *joints = arg(a, "skeleton");
-    double poses, columns, from;
+    sheet_options options = {0};
+    double from = 0;
     skeleton_map map;
     hrc_error err;
-    if (!out || !arg_number(a, "poses", 1, 1000, &poses) || !arg_number(a, "columns", 1, 100, &columns) ||
-        !arg_number(a, "from", -360, 360, &from))
+    if (!out || !arg_int(a, "poses", 1, 1000, &options.poses) ||
+        !arg_int(a, "columns", 1, 100, &options.columns) || !arg_number(a, "from", -360, 360, &from))
         return EXIT_USAGE;
+    options.azimuth = from * M_PI / 180;
     if (joints && skeleton_map_load(&map, joints, &err) < 0) return cli_fail(&err);
-    sheet_options options = {(int)poses, (int)columns, from * M_PI / 180};
     if (make_sheet(a, &options, joints ? &map : NULL, out, &err) < 0) return cli_fail(&err);
     if (a->json) return cli_json(json_pack("{s:s}", "file", out));
     cli_note(a, "%s", out);

@@ -129,16 +129,17 @@ static int report(const args *a, show *s)
 static int run_play(const args *a)
 {
     hrc_error err;
-    double port, seconds;
+    int port = 0;
+    double seconds = 0;
     show s = {0};
-    if (!arg_number(a, "port", 0, 65535, &port) || !arg_number(a, "seconds", 0, 1e9, &seconds))
+    if (!arg_int(a, "port", 0, 65535, &port) || !arg_number(a, "seconds", 0, 1e9, &seconds))
         return EXIT_USAGE;
     cli_save_on_interrupt();
     hrc_status status = models_load_found(&s.models, a, &err);
     if (status == HRC_OK) status = open_motions(a, &s, &err);
     if (status == HRC_OK) status = set_the_scene(a, &s, &err);
     if (seconds > 0) s.until_s = clock_s() + seconds;
-    if (status == HRC_OK) status = serve(a, &s, (int)port, &err);
+    if (status == HRC_OK) status = serve(a, &s, port, &err);
     int code = status < 0 ? cli_fail(&err) : report(a, &s);
     close_all(&s);
     return code;

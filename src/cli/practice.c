@@ -300,23 +300,18 @@ static int report(const session *s)
 static int run_practice(const args *a)
 {
     session s = {.a = a, .out = arg(a, "out")};
-    double situations = 1000, attempts = 6, kept = 2, noise = 1, seconds = 10, minutes = 3, trials = 32;
+    practice_options o = {.seed = a->seed, .taught = !arg(a, "untaught"), .guided = arg(a, "guided") != NULL};
+    double noise = 1, minutes = 3;
     if (!s.out) return cli_usage(a, "--out is missing");
     if ((arg(a, "corpus") != NULL) == (a->n > 0)) return cli_usage(a, "give --corpus FILE or motion files");
-    if (!arg_number(a, "situations", 1, 1e8, &situations) || !arg_number(a, "attempts", 1, 6, &attempts) ||
-        !arg_number(a, "keep", 1, 4, &kept) || !arg_number(a, "noise", 0.1, 2, &noise) ||
-        !arg_number(a, "trials", 0, 1000, &trials) || !arg_number(a, "seconds", 2, 60, &seconds) ||
+    if (!arg_int(a, "situations", 1, 100000000, &s.situations) ||
+        !arg_int(a, "attempts", 1, 6, &o.attempts) || !arg_int(a, "keep", 1, 4, &o.kept) ||
+        !arg_number(a, "noise", 0.1, 2, &noise) || !arg_int(a, "trials", 0, 1000, &o.trials) ||
+        !arg_number(a, "seconds", 2, 60, &o.attempt_s) ||
         !arg_number(a, "checkpoint-minutes", 0, 1e6, &minutes))
         return EXIT_USAGE;
-    const practice_options o = {.seed = a->seed,
-                                .attempts = (int)attempts,
-                                .kept = (int)kept,
-                                .noise = (float)noise,
-                                .attempt_s = seconds,
-                                .taught = !arg(a, "untaught"),
-                                .guided = arg(a, "guided") != NULL,
-                                .trials = (int)trials};
-    s.situations = (int)situations, s.save_every_s = 60 * minutes;
+    o.noise = (float)noise;
+    s.save_every_s = 60 * minutes;
     hrc_error err;
     cli_save_on_interrupt();
     comm_start();

@@ -35,19 +35,18 @@ static bool parse_keys(simbot_options *o, const char *text)
 
 static bool read_options(const args *a, simbot_options *o, robotsim_options *r)
 {
-    double latency, cable = 0;
+    double cable = 0;
     *o = (simbot_options){.seed = a->seed, .band = arg_given(a, "band"), .remote = arg(a, "remote")};
     *r = (robotsim_options){.lockstep = arg(a, "lockstep"), .patience_s = 60, .stop = cli_interrupted};
     if (!deploy_address(a, &r->at)) return false;
     r->at.realtime = !r->lockstep;
-    if (!arg_number(a, "noise", 0, 100, &o->noise) || !arg_number(a, "latency", 0, 126, &latency) ||
+    if (!arg_number(a, "noise", 0, 100, &o->noise) || !arg_int(a, "latency", 0, 126, &o->latency_ms) ||
         !arg_number(a, "loss", 0, 1, &o->loss) || !arg_number(a, "seconds", 0, 1e6, &r->seconds))
         return false;
     if (o->band && !arg_number(a, "band", 0, 1e6, &o->band_s)) return false;
     if (arg_given(a, "flat") && !arg_number(a, "flat", 0, 1e6, &r->flat_at_s)) return false;
     if (arg_given(a, "cable") && !arg_number(a, "cable", 0, 1e6, &cable)) return false;
     if (arg_given(a, "cable")) o->cable_at_s = cable, o->cable_s = 0.5;
-    o->latency_ms = (int)latency;
     if (arg(a, "keys") && !parse_keys(o, arg(a, "keys"))) {
         cli_usage(a, "--keys %s: expected SECONDS:KEY+KEY,... such as 2:L2+Up,6:R1+X", arg(a, "keys"));
         return false;

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/motion.h"
+#include "cli/training.h"
 #include "learn/comm.h"
 #include "plan/state.h"
 
@@ -33,11 +34,6 @@ typedef struct {
     stage_kind kind;
     int round;
 } stage;
-
-static bool leads(void)
-{
-    return comm_rank() == 0;
-}
 
 /* ---- A command as a stage ---- */
 

@@ -26,11 +26,6 @@ typedef struct {
     int log_every, heldout_every;
 } session;
 
-static bool leads(void)
-{
-    return comm_rank() == 0;
-}
-
 /* ---- Set up ---- */
 
 static hrc_status make_tuples(session *s, hrc_error *err)
@@ -221,13 +216,11 @@ static int report(const session *s)
 static int run_train_planner(const args *a)
 {
     session s = {.a = a, .heldout_loss = NAN};
-    double log_every = 20, heldout_every = 200;
     if (!training_options(&s.run, a, "step")) return EXIT_USAGE;
     if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or motion files");
-    if (!arg_number(a, "log-every", 1, 1e6, &log_every) ||
-        !arg_number(a, "heldout-every", 1, 1e6, &heldout_every))
+    if (!arg_int(a, "log-every", 1, 1000000, &s.log_every) ||
+        !arg_int(a, "heldout-every", 1, 1000000, &s.heldout_every))
         return EXIT_USAGE;
-    s.log_every = (int)log_every, s.heldout_every = (int)heldout_every;
     hrc_error err;
     comm_start();
     hrc_status status = set_up(&s, &err);

@@ -5,7 +5,13 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "learn/comm.h"
 #include "learn/events.h"
+
+bool leads(void)
+{
+    return comm_rank() == 0;
+}
 
 static bool is_there(const char *path)
 {

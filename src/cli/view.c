@@ -62,7 +62,6 @@ static hrc_status load_source(source *s, page_item *item, const args *a, const c
 static bool film_of(const args *a, film_options *o, double at_s[MOMENTS])
 {
     char end = 0;
-    double fps = 25;
     *o = (film_options){.look = arg(a, "look"), .at_s = at_s};
     if (sscanf(arg(a, "size"), "%dx%d%c", &o->width, &o->height, &end) != 2 || o->width < 16 ||
         o->height < 16 || o->width > 4096 || o->height > 4096) {
@@ -79,9 +78,7 @@ static bool film_of(const args *a, film_options *o, double at_s[MOMENTS])
         }
         at_s[o->n++] = t;
     }
-    if (!arg_number(a, "fps", 1, 120, &fps)) return false;
-    o->fps = fps;
-    return true;
+    return arg_number(a, "fps", 1, 120, &o->fps);
 }
 
 /* The page goes into a file of its own, which is there as long as the browser needs it. */
