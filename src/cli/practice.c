@@ -77,20 +77,20 @@ static hrc_status save_as(session *s, const char *path, hrc_error *err)
 
 static hrc_status check_meta(const tensorfile *file, const char *key, const char *expected, hrc_error *err)
 {
-    const char *found = tensorfile_meta(file, key);
-    if (found && !strcmp(found, expected)) return HRC_OK;
+    const char *found = tensorfile_text(file, key, "(missing)");
+    if (!strcmp(found, expected)) return HRC_OK;
     return fail(err, HRC_EFORMAT, "%s: %s is \"%.24s\", expected \"%s\": this is another run's", file->path,
-                key, found ? found : "(missing)", expected);
+                key, found, expected);
 }
 
 static hrc_status read_progress(session *s, const tensorfile *file, bool resumes, hrc_error *err)
 {
-    const char *next = tensorfile_meta(file, "next");
-    char *end = NULL;
-    const long done = next ? strtol(next, &end, 10) : -1;
-    if (!next || end == next || *end || done < 0 || done > s->situations)
-        return fail(err, HRC_EFORMAT, "%s: next is \"%.24s\", expected 0 to %d situations", file->path,
-                    next ? next : "(missing)", s->situations);
+    const char *next = tensorfile_text(file, "next", "(missing)");
+    char *end;
+    const long done = strtol(next, &end, 10);
+    if (end == next || *end || done < 0 || done > s->situations)
+        return fail(err, HRC_EFORMAT, "%s: next is \"%.24s\", expected 0 to %d situations", file->path, next,
+                    s->situations);
     if (!add_counts(&s->counts, tensorfile_meta(file, "counts")))
         return fail(err, HRC_EFORMAT, "%s: has no counts of a practice under way", file->path);
     if (resumes) s->next = (int)done;
