@@ -55,15 +55,9 @@ static hrc_status add_parts(course_list *list, const selection *s, int i, hrc_er
 {
     const corpus_entry *e = &s->all.clips[i];
     for (int k = 0, first, last; part_of(e->n, k, &first, &last); k++) {
-        course *t;
         clip part;
         TRY(corpus_clip_part(&s->all, i, first, last, &part, err));
-        hrc_status status = courses_grow(list, &t, err);
-        if (status < 0) {
-            clip_free(&part);
-            return status;
-        }
-        TRY(course_create(t, e->name, e->category, &part, false, 0, PART, err));
+        TRY(courses_add(list, NULL, e->name, e->category, &part, false, 0, PART, err));
     }
     return HRC_OK;
 }

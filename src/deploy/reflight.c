@@ -370,8 +370,7 @@ hrc_status reflight_rollout(const reflight *r, rollout *out, hrc_error *err)
     for (int i = 0; i < n; i++) frame_of(r, out, i, at(r, RECORD_TICK, (int64_t)i * every));
     for (int i = 0; i < events; i++) {
         const event *e = at(r, RECORD_EVENT, i);
-        const char *words = arena_strdup(&out->memory, e->text);
-        if (words) out->events[out->nevents++] = (rollout_event){1e-9 * (double)(e->ns - start), words};
+        rollout_note(out, 1e-9 * (double)(e->ns - start), e->text);
     }
     return HRC_OK;
 }

@@ -54,9 +54,4 @@ void endurance_of(endurance *out, const evaluation *e, int m, const course *cour
  * each of dance, martial, daily, jumps_acro. A rollout ends 7 s after its push, so that a robot that is back
  * after 6 s can be seen to be so for a second. */
 
-bool knockdown_suite(const char *name);
-
-/* One category for each strength. corpus_path NULL: the shipped one. */
-hrc_status courses_knockdown(course_list *out, const char *name, const char *corpus_path, hrc_error *err);
-
 #endif

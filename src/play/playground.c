@@ -9,6 +9,7 @@
 #include "control/library.h"
 #include "eval/posture.h"
 #include "plan/anchor.h"
+#include "robot/state.h"
 
 #define PUNCH_S 0.08
 #define DRAG_S 0.12
@@ -309,17 +310,12 @@ static void follow_alone(play_robot *r, follower *f, sim *physics, int worker)
 {
     hrc_frame next;
     float qpos[HRC_NQ];
-    double square = 0;
     for (int k = 0; k < HRC_NQ; k++) qpos[k] = (float)r->world.qpos[k];
     if (f->to_place) follow_place(f, qpos);
     follow_frame(f, 0, &r->report.reference);
     follow_frame(f, 1, &next);
-    for (int k = 0; k < HRC_JOINTS; k++) {
-        const double off = (double)(qpos[7 + k] - r->report.reference.qpos[7 + k]);
-        square += off * off;
-        r->target.q[k] = (double)next.qpos[7 + k];
-    }
-    r->report.gap_rad = sqrt(square);
+    for (int k = 0; k < HRC_JOINTS; k++) r->target.q[k] = (double)next.qpos[7 + k];
+    r->report.gap_rad = g1_joint_distance(qpos, r->report.reference.qpos);
     r->report.off = (double)plan_off(qpos, r->report.reference.qpos, true);
     r->report.frame = f->frame;
     r->report.frames = f->motion.n;

@@ -268,10 +268,8 @@ static void copy_notes(recorder *r, int64_t first, rollout *out)
     pthread_mutex_lock(&r->lock);
     for (int64_t k = r->nnotes > EVENTS ? r->nnotes - EVENTS : 0; k < r->nnotes; k++) {
         const note *n = &r->notes[k % EVENTS];
-        if (n->frame < first || n->frame >= first + out->n) continue;
-        const char *kept = arena_strdup(&out->memory, n->text);
-        if (kept)
-            out->events[out->nevents++] = (rollout_event){(double)(n->frame - first) / HRC_RATE_HZ, kept};
+        if (n->frame >= first && n->frame < first + out->n)
+            rollout_note(out, (double)(n->frame - first) / HRC_RATE_HZ, n->text);
     }
     pthread_mutex_unlock(&r->lock);
 }
@@ -416,14 +414,6 @@ static bool is_whole(play_kind k)
     return k == PLAY_repeat || k == PLAY_planner || k == PLAY_posture || k == PLAY_pair || k == PLAY_seed;
 }
 
-static hrc_status parse_motion(play_order *o, const json_t *value, const catalog *motions, hrc_error *err)
-{
-    const char *name = json_string_value(json_object_get(value, "name"));
-    o->index = name ? catalog_find(motions, name) : -1;
-    if (o->index >= 0) return HRC_OK;
-    return fail(err, HRC_EINVAL, "there is no motion \"%.60s\"", name ? name : "");
-}
-
 static hrc_status parse_vector(play_order *o, const json_t *value, hrc_error *err)
 {
     static const char *const AXIS[3] = {"x", "y", "z"};
@@ -464,7 +454,7 @@ hrc_status play_order_parse(play_order *out, const json_t *value, const catalog 
         if (!strcmp(KIND[k].name, name)) o.kind = (play_kind)k;
     if (o.kind == PLAY_KINDS)
         return fail(err, HRC_EINVAL, "there is no order \"%.40s\"", name ? name : "(none)");
-    if (has_motion(o.kind)) TRY(parse_motion(&o, value, motions, err));
+    if (has_motion(o.kind)) TRY(read_motion(&o.index, json_object_get(value, "name"), motions, err));
     if (has_vector(o.kind)) TRY(parse_vector(&o, value, err));
     if (has_value(o.kind)) TRY(parse_value(&o, value, err));
     if (has_link(o.kind)) {
