@@ -1,5 +1,6 @@
 /* The way down: a motion that the robot can do from wherever a reference is, and, on the simulated robot
  * under the shipped tracker, one that ends low and without a hard impact, where damping at once drops it. */
+#include "base/file.h"
 #include "deploy/lower.h"
 
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 
 #include "mishap.h"
 #include "motion/clip.h"
-#include "motion/shipped.h"
 #include "robot/capsules.h"
 #include "shell.h"
 #include "small.h"

@@ -1,10 +1,10 @@
+#include "base/file.h"
 #include "rig.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "motion/clip.h"
-#include "motion/shipped.h"
 #include "test.h"
 
 #define TARGET_EVERY 10 /* ticks */

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/rot.h"
 #include "mishap.h"
 #include "motion/corpus.h"
-#include "motion/shipped.h"
 #include "promise.h"
 #include "robot/posture.h"
 #include "test.h"

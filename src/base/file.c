@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -63,11 +62,15 @@ void file_unmap(file_view *view)
     *view = (file_view){0};
 }
 
+bool file_begins(file_view bytes, const char *with)
+{
+    const size_t n = strlen(with);
+    return bytes.size >= n && !memcmp(bytes.data, with, n);
+}
+
 file_view file_text(file_view bytes)
 {
-    if (bytes.size >= 3 && !memcmp(bytes.data, "\xef\xbb\xbf", 3))
-        return (file_view){bytes.data + 3, bytes.size - 3};
-    return bytes;
+    return file_begins(bytes, "\xef\xbb\xbf") ? (file_view){bytes.data + 3, bytes.size - 3} : bytes;
 }
 
 const char *file_name(const char *path)
@@ -88,6 +91,23 @@ void file_stem(char *out, size_t size, const char *path)
     char *ending = strrchr(out, '.');
     if (ending && ending != out) *ending = 0; /* a name may begin with a dot */
     status_tame(out, false);
+}
+
+bool shipped_path(char *out, size_t size, const char *relative)
+{
+    static const char *const UNDER[] = {"..", "../share/heracles"};
+    char program[4096];
+    if (access(relative, R_OK) == 0) return (size_t)snprintf(out, size, "%s", relative) < size;
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n < 0 ? 0 : n] = 0;
+    char *slash = strrchr(program, '/');
+    if (slash) *slash = 0;
+    for (int i = 0; slash && i < 2; i++) {
+        int length = snprintf(out, size, "%s/%s/%s", program, UNDER[i], relative);
+        if (length > 0 && (size_t)length < size && access(out, R_OK) == 0) return true;
+    }
+    snprintf(out, size, "%s", relative);
+    return false;
 }
 
 static int write_all(int fd, const char *data, size_t size)

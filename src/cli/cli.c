@@ -156,10 +156,8 @@ static bool parse_number(const args *a, const char *name, const char *text, doub
 {
     char *end;
     double x = strtod(text, &end);
-    if (end == text || *end || !isfinite(x) || x < lo || x > hi) {
-        cli_usage(a, "--%s is \"%.60s\", expected a number from %g to %g", name, text, lo, hi);
-        return false;
-    }
+    if (end == text || *end || !isfinite(x) || x < lo || x > hi)
+        return cli_refuse(a, "--%s is \"%.60s\", expected a number from %g to %g", name, text, lo, hi);
     *out = x;
     return true;
 }

@@ -70,6 +70,7 @@ bool arg_int(const args *a, const char *name, int lo, int hi, int *out);        
 
 int cli_fail(const hrc_error *err);                                     /* prints the sentence, EXIT_FAILED */
 int cli_usage(const args *a, const char *format, ...) HRC_PRINTF(2, 3); /* prints it and a hint, EXIT_USAGE */
+#define cli_refuse(...) (cli_usage(__VA_ARGS__), false)                 /* for functions that say false */
 int cli_json(json_t *object);                                           /* prints and frees it, EXIT_DONE */
 void cli_note(const args *a, const char *format, ...) HRC_PRINTF(2, 3); /* stderr, unless --quiet */
 

@@ -417,7 +417,7 @@ static int run_corpus_build(const args *a)
 {
     bool all = arg_given(a, "fix"), lift = all || arg_given(a, "lift");
     build b = {.a = a, .fix = lift, .steps = {all, all, all, lift, a->cfg.motion_lowpass_hz}};
-    int code = motion_options(a, "in-fps", &b.reading);
+    int code = motion_options(a, &b.reading);
     if (code != EXIT_DONE || !arg_int(a, "skip-start", 0, CLIP_MAX_FRAMES, &b.skip)) return EXIT_USAGE;
     const char *path = motion_out(a);
     if (!path) return EXIT_USAGE;
@@ -448,8 +448,7 @@ static const option OPTIONS[] = {
     {"lift", NULL, NULL, "of that repair only the last step: raise what is under the floor"},
     {"get-ups", NULL, NULL, "of every motion only the get-up, until it has stood for a second"},
     {"skip-start", "N", "0", "drop the first N frames of every file (LAFAN1-G1: 100, a T-pose)"},
-    OPTION_QUAT,
-    OPTION_INPUT_FPS("in-fps"),
+    OPTIONS_READING,
     {0},
 };
 

@@ -10,7 +10,6 @@
 #include "control/library.h"
 #include "eval/builtin.h"
 #include "eval/page.h"
-#include "motion/shipped.h"
 
 #define ACT_S 12.0
 #define FALL_S 20 /* getting up takes its time */

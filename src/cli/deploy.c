@@ -65,19 +65,12 @@ static bool read_options(const args *a, session *s)
         return false;
     o->at.realtime = o->realtime;
     bool simulated = !strcmp(o->at.net, "lo");
-    if ((o->course.automatic || o->lockstep) && !simulated) {
-        cli_usage(a, "--%s is for simulated robots on --net lo: a real one needs an operator",
-                  o->course.automatic ? "auto" : "lockstep");
-        return false;
-    }
-    if (o->lockstep && !o->armed) {
-        cli_usage(a, "--lockstep waits for commands, and without --arm none are sent");
-        return false;
-    }
-    if (!arg(a, "motion")) {
-        cli_usage(a, "which motion? give --motion FILE");
-        return false;
-    }
+    if ((o->course.automatic || o->lockstep) && !simulated)
+        return cli_refuse(a, "--%s is for simulated robots on --net lo: a real one needs an operator",
+                          o->course.automatic ? "auto" : "lockstep");
+    if (o->lockstep && !o->armed)
+        return cli_refuse(a, "--lockstep waits for commands, and without --arm none are sent");
+    if (!arg(a, "motion")) return cli_refuse(a, "which motion? give --motion FILE");
     return true;
 }
 

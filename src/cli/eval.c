@@ -121,7 +121,7 @@ static int read_course_options(const args *a, course_options *o)
         return EXIT_USAGE;
     if (starts != floor(starts)) return cli_usage(a, "--starts is %g, expected a whole number", starts);
     *o = (course_options){.limit_s = limit, .hold_s = hold, .starts = (int)starts};
-    return motion_options(a, "in-fps", &o->reading);
+    return motion_options(a, &o->reading);
 }
 
 static hrc_status load_courses(eval_session *s, const course_options *o, hrc_error *err)

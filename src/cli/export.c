@@ -14,7 +14,6 @@
 #include "eval/course.h"
 #include "eval/courses.h"
 #include "motion/import/formats.h"
-#include "motion/shipped.h"
 #include "plan/flow.h"
 #include "plan/onnx.h"
 #include "plan/planner.h"

@@ -5,7 +5,6 @@
 
 #include "base/status.h"
 #include "control/library.h"
-#include "motion/shipped.h"
 
 #define SHIPPED_PLANNER "models/planner.safetensors"
 
@@ -103,11 +102,9 @@ void models_free(models *m)
 bool deploy_address(const args *a, wire_address *at)
 {
     *at = (wire_address){.net = arg(a, "net")};
-    if (!at->net || !arg_given(a, "domain")) {
-        cli_usage(a, "--%s is missing: nothing is sent on a network that was not named",
-                  at->net ? "domain" : "net");
-        return false;
-    }
+    if (!at->net || !arg_given(a, "domain"))
+        return cli_refuse(a, "--%s is missing: nothing is sent on a network that was not named",
+                          at->net ? "domain" : "net");
     return arg_int(a, "domain", 0, 230, &at->domain);
 }
 

@@ -5,7 +5,6 @@
 #include "cli/commands.h"
 #include "cli/models.h"
 #include "cli/motion.h"
-#include "motion/shipped.h"
 #include "play/server.h"
 
 #define CORPUS "motions/cmu.safetensors"

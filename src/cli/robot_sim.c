@@ -47,14 +47,11 @@ static bool read_options(const args *a, simbot_options *o, robotsim_options *r)
     if (arg_given(a, "flat") && !arg_number(a, "flat", 0, 1e6, &r->flat_at_s)) return false;
     if (arg_given(a, "cable") && !arg_number(a, "cable", 0, 1e6, &cable)) return false;
     if (arg_given(a, "cable")) o->cable_at_s = cable, o->cable_s = 0.5;
-    if (arg(a, "keys") && !parse_keys(o, arg(a, "keys"))) {
-        cli_usage(a, "--keys %s: expected SECONDS:KEY+KEY,... such as 2:L2+Up,6:R1+X", arg(a, "keys"));
-        return false;
-    }
-    if (arg(a, "out") && r->seconds == 0) {
-        cli_usage(a, "--out needs --seconds, to know how much to keep");
-        return false;
-    }
+    if (arg(a, "keys") && !parse_keys(o, arg(a, "keys")))
+        return cli_refuse(a, "--keys %s: expected SECONDS:KEY+KEY,... such as 2:L2+Up,6:R1+X",
+                          arg(a, "keys"));
+    if (arg(a, "out") && r->seconds == 0)
+        return cli_refuse(a, "--out needs --seconds, to know how much to keep");
     return true;
 }
 

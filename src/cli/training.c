@@ -26,16 +26,14 @@ static bool may_write(const training *t)
     if (arg(a, "overwrite")) return true;
     if (arg(a, "resume")) {
         if (!is_there(t->out) || is_there(t->checkpoint) || is_there(t->light)) return true;
-        cli_usage(a, "%s is there, but neither %s nor %s to go on from; --overwrite begins anew", t->out,
-                  t->checkpoint, t->light);
-        return false;
+        return cli_refuse(a, "%s is there, but neither %s nor %s to go on from; --overwrite begins anew",
+                          t->out, t->checkpoint, t->light);
     }
     for (int i = 0; i < COUNT(files); i++)
-        if (is_there(files[i])) {
-            cli_usage(a, "%s is there already; --resume goes on with that training, --overwrite begins anew",
-                      files[i]);
-            return false;
-        }
+        if (is_there(files[i]))
+            return cli_refuse(
+                a, "%s is there already; --resume goes on with that training, --overwrite begins anew",
+                files[i]);
     return true;
 }
 
@@ -43,10 +41,7 @@ bool training_options(training *t, const args *a, const char *step_name)
 {
     double checkpoint_min = 3;
     *t = (training){.a = a, .out = arg(a, "out"), .step_name = step_name, .minutes = INFINITY};
-    if (!t->out) {
-        cli_usage(a, "--out is missing");
-        return false;
-    }
+    if (!t->out) return cli_refuse(a, "--out is missing");
     if (!arg_number(a, "minutes", 0, 1e6, &t->minutes) ||
         !arg_number(a, "checkpoint-minutes", 0, 1e6, &checkpoint_min))
         return false;

@@ -64,18 +64,14 @@ static bool film_of(const args *a, film_options *o, double at_s[MOMENTS])
     char end = 0;
     *o = (film_options){.look = arg(a, "look"), .at_s = at_s};
     if (sscanf(arg(a, "size"), "%dx%d%c", &o->width, &o->height, &end) != 2 || o->width < 16 ||
-        o->height < 16 || o->width > 4096 || o->height > 4096) {
-        cli_usage(a, "--size is \"%.40s\", expected WIDTHxHEIGHT, each 16 to 4096", arg(a, "size"));
-        return false;
-    }
+        o->height < 16 || o->width > 4096 || o->height > 4096)
+        return cli_refuse(a, "--size is \"%.40s\", expected WIDTHxHEIGHT, each 16 to 4096", arg(a, "size"));
     const char *at = arg(a, "at") ? arg(a, "at") : "";
     for (char *after; *at; at = after + (*after == ',')) {
         const double t = strtod(at, &after);
-        if (after == at || (*after && *after != ',') || !(t >= 0 && t < 1e6) || o->n == MOMENTS) {
-            cli_usage(a, "--at is \"%.60s\", expected up to %d seconds with commas between", arg(a, "at"),
-                      MOMENTS);
-            return false;
-        }
+        if (after == at || (*after && *after != ',') || !(t >= 0 && t < 1e6) || o->n == MOMENTS)
+            return cli_refuse(a, "--at is \"%.60s\", expected up to %d seconds with commas between",
+                              arg(a, "at"), MOMENTS);
         at_s[o->n++] = t;
     }
     return arg_number(a, "fps", 1, 120, &o->fps);
@@ -128,7 +124,7 @@ static int run_view(const args *a)
     double at_s[MOMENTS];
     film_options film;
     clip_options reading;
-    int usage = motion_options(a, "in-fps", &reading);
+    int usage = motion_options(a, &reading);
     if (usage != EXIT_DONE) return usage;
     if (!film_of(a, &film, at_s)) return EXIT_USAGE;
     if (kind != FILM_NONE && film_check(kind, &err) < 0) return cli_fail(&err);

@@ -77,12 +77,11 @@ hrc_status hrc_model_load(hrc_model **out, const char *path, hrc_error *err)
     if (!m) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
     m->kind = kind;
     hrc_status status = load(m, path, err);
-    if (status < 0) {
+    if (status < 0)
         hrc_model_free(m);
-        return status;
-    }
-    *out = m;
-    return HRC_OK;
+    else
+        *out = m;
+    return status;
 }
 
 void hrc_model_free(hrc_model *m)
@@ -147,12 +146,11 @@ hrc_status hrc_planner_create(hrc_planner **out, const hrc_model *m, const hrc_p
                                                    .seed = o.seed,
                                                    .threads = p->threads},
                                 err);
-    if (status < 0) {
+    if (status < 0)
         hrc_planner_free(p);
-        return status;
-    }
-    *out = p;
-    return HRC_OK;
+    else
+        *out = p;
+    return status;
 }
 
 void hrc_planner_free(hrc_planner *p)

@@ -98,12 +98,11 @@ hrc_status brain_create(brain **out, const brain_setup *setup, hrc_error *err)
     if (!b) return fail(err, HRC_ENOMEM, "controller: out of memory");
     lower_init(&b->down);
     hrc_status status = load(b, setup, err);
-    if (status < 0) {
+    if (status < 0)
         brain_free(b);
-        return status;
-    }
-    *out = b;
-    return HRC_OK;
+    else
+        *out = b;
+    return status;
 }
 
 void brain_free(brain *b)

@@ -112,12 +112,11 @@ hrc_status reflight_parse(reflight **out, const char *path, file_view bytes, hrc
     if (status == HRC_OK && !reflight_note(r, "config"))
         status = fail(err, HRC_EFORMAT, "%s: has no notes of a run, expected a recording of heracles deploy",
                       path);
-    if (status < 0) {
+    if (status < 0)
         reflight_free(r);
-        return status;
-    }
-    *out = r;
-    return HRC_OK;
+    else
+        *out = r;
+    return status;
 }
 
 hrc_status reflight_load(reflight **out, const char *path, hrc_error *err)

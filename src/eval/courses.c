@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "motion/edit.h"
-#include "motion/shipped.h"
 
 #define CORPUS "motions/cmu.safetensors"
 

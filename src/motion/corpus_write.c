@@ -159,6 +159,15 @@ static const char *licence_of_all(const corpus_item *items, int n)
     return items[0].entry.licence;
 }
 
+/* NULL when out of memory or a text of one of the n rows is not UTF-8; the caller frees it. Frees the rows.
+ */
+static char *rows_text(json_t *rows, int n)
+{
+    char *out = json_array_size(rows) == (size_t)n ? json_dumps(rows, JSON_COMPACT) : NULL;
+    json_decref(rows);
+    return out;
+}
+
 /* source, licence: what is said for all, or NULL */
 static json_t *entry_json(const corpus_entry *e, const char *source, const char *licence)
 {
@@ -177,30 +186,21 @@ static json_t *entry_json(const corpus_entry *e, const char *source, const char 
     return entry;
 }
 
-/* NULL when out of memory or a text is not UTF-8; the caller frees it. */
 static char *clips_text(const corpus_item *items, int n)
 {
     const char *source = source_of_all(items, n), *licence = licence_of_all(items, n);
     json_t *rows = json_array();
-    bool complete = true;
-    for (int i = 0; i < n; i++)
-        if (json_array_append_new(rows, entry_json(&items[i].entry, source, licence)) < 0) complete = false;
-    char *text = complete ? json_dumps(rows, JSON_COMPACT) : NULL;
-    json_decref(rows);
-    return text;
+    for (int i = 0; i < n; i++) json_array_append_new(rows, entry_json(&items[i].entry, source, licence));
+    return rows_text(rows, n);
 }
 
 static char *left_out_text(const corpus_left_out *left_out, int n)
 {
     json_t *rows = json_array();
-    bool complete = true;
     for (int i = 0; i < n; i++)
-        if (json_array_append_new(
-                rows, json_pack("{s:s, s:s}", "name", left_out[i].name, "reason", left_out[i].reason)) < 0)
-            complete = false;
-    char *text = complete ? json_dumps(rows, JSON_COMPACT) : NULL;
-    json_decref(rows);
-    return text;
+        json_array_append_new(
+            rows, json_pack("{s:s, s:s}", "name", left_out[i].name, "reason", left_out[i].reason));
+    return rows_text(rows, n);
 }
 
 /* Everything that goes into the tensors. */

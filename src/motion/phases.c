@@ -78,13 +78,12 @@ static phase_posture trunk_posture(const double trunk[3], double height)
 static sight look(const float *frame)
 {
     const double UP[3] = {0, 0, 1};
-    double qpos[HRC_NQ], pelvis[3], trunk[3];
+    double pelvis[3], trunk[3];
     fk_pose pose;
-    for (int k = 0; k < HRC_NQ; k++) qpos[k] = frame[k];
-    fk(&pose, qpos);
+    fk_frame(&pose, frame);
     quat_rotate_inv(pelvis, pose.quat[G1_PELVIS], UP);
     quat_rotate_inv(trunk, pose.quat[G1_TORSO], UP);
-    double height = qpos[2];
+    double height = frame[2];
     const posture whole = posture_of(frame);
     sight s = {.stands = posture_stands(&whole), .posture = trunk_posture(trunk, height)};
     if (height < POSTURE_DOWN_TOUCH_M)

@@ -78,12 +78,11 @@ hrc_status playground_create(playground **out, const playground_resources *resou
                             .posture = -1,
                             .motion = first};
     hrc_status status = set_up(p, err);
-    if (status < 0) {
+    if (status < 0)
         playground_free(p);
-        return status;
-    }
-    *out = p;
-    return HRC_OK;
+    else
+        *out = p;
+    return status;
 }
 
 void playground_free(playground *p)

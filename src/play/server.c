@@ -450,12 +450,11 @@ hrc_status play_server_create(play_server **out, const play_server_options *opti
     s->options = *options;
     s->in_control = s->sender = -1;
     hrc_status status = set_up(s, err);
-    if (status < 0) {
+    if (status < 0)
         play_server_free(s);
-        return status;
-    }
-    *out = s;
-    return HRC_OK;
+    else
+        *out = s;
+    return status;
 }
 
 int play_server_port(const play_server *s)

@@ -155,12 +155,11 @@ hrc_status others_create(others_runner **out, const others_model *m, hrc_error *
     if (!o) return fail(err, HRC_ENOMEM, "%s: out of memory", m->file.path);
     o->model = m;
     hrc_status status = onnx_runner_create(&o->runner, m->program, err);
-    if (status < 0) {
+    if (status < 0)
         others_free(o);
-        return status;
-    }
-    *out = o;
-    return HRC_OK;
+    else
+        *out = o;
+    return status;
 }
 
 void others_free(others_runner *o)

@@ -283,8 +283,7 @@ static void compare_anchors(anchor_error *out, int link, const g1_state *s, cons
     memcpy(qpos + 3, s->quat, sizeof s->quat);
     memcpy(qpos + 7, s->q, sizeof s->q);
     fk(&robot, qpos);
-    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)ref->qpos[i];
-    fk(&aim, qpos);
+    fk_frame(&aim, ref->qpos);
     for (int i = 0; i < 3; i++) gap[i] = aim.pos[link][i] - robot.pos[link][i];
     quat_rotate_inv(local, robot.quat[link], gap);
     quat_conj(back, robot.quat[link]);

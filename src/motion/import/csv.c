@@ -25,8 +25,7 @@ typedef struct {
 static hrc_status parse_line(float *frame, const char *at, const char *end, const char *path, int line,
                              hrc_error *err)
 {
-    int columns = 1;
-    for (const char *p = at; p < end; p++) columns += *p == ',';
+    int columns = csv_fields(at, end);
     if (columns == HRC_NQ + 1 && end[-1] == ',') columns--; /* a comma that ends the line */
     char quoted[24];
     if (columns != HRC_NQ)
@@ -50,9 +49,7 @@ static hrc_status parse_lines(clip *c, const char *path, reader r, hrc_error *er
 {
     int capacity = c->n;
     for (c->n = 0; r.at < r.end; r.line++) {
-        const char *newline = memchr(r.at, '\n', (size_t)(r.end - r.at)), *stop = newline ? newline : r.end;
-        const char *next = newline ? newline + 1 : r.end;
-        while (stop > r.at && isspace((unsigned char)stop[-1])) stop--;
+        const char *next, *stop = csv_line_end(r.at, r.end, &next);
         if (c->n == capacity)
             return fail(err, HRC_EFORMAT,
                         "%s: line %d: is one of more than %d, or one before it is too short", path, r.line,

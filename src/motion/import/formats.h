@@ -56,4 +56,8 @@ bool policy_begins(file_view bytes); /* an ONNX model, by its first bytes */
 hrc_status quat_order_settle(clip *c, const char *path, const char *forced, clip_decisions *why,
                              hrc_error *err);
 
+/* The same where a format has an order: `usual` is taken when both fit; `whose` is said to have it. */
+hrc_status quat_order_settle_as(clip *c, const char *path, const char *forced, const char *usual,
+                                const char *whose, clip_decisions *why, hrc_error *err);
+
 #endif

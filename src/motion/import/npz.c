@@ -98,16 +98,6 @@ static hrc_status read_rate(double *fps, const archive *zip, arena *memory, cons
     return HRC_OK;
 }
 
-static hrc_status settle_quat(clip *c, const char *path, const char *forced, clip_decisions *why,
-                              hrc_error *err)
-{
-    if (!forced && quat_order_settle(c, path, NULL, why, err) >= 0) return HRC_OK;
-    TRY(quat_order_settle(c, path, forced ? forced : "wxyz", why, err));
-    if (!forced)
-        snprintf(why->quat, sizeof why->quat, "w,x,y,z, as qpos has it; the motion itself fits both orders");
-    return HRC_OK;
-}
-
 static hrc_status npz_qpos_parse(clip *c, const char *path, const archive *zip, arena *memory,
                                  const clip_options *options, clip_decisions *why, hrc_error *err)
 {
@@ -136,7 +126,7 @@ static hrc_status npz_qpos_parse(clip *c, const char *path, const archive *zip, 
                 l.column[k] < 0 ? 0 : (float)npy_number(&q, (int64_t)i * width + ROOT + l.column[k]);
     }
     TRY(clip_check(c, path, err));
-    TRY(settle_quat(c, path, options->quat, why, err));
+    TRY(quat_order_settle_as(c, path, options->quat, "wxyz", "qpos", why, err));
     snprintf(why->format, sizeof why->format, "NPZ, qpos");
     rate_settle(c,
                 &(rate_source){.path = path,
