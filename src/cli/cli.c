@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
 #include "cli/help.h"
 
 /* ---- Presets ---- */
@@ -177,6 +178,9 @@ bool arg_int(const args *a, const char *name, int lo, int hi, int *out)
 }
 
 /* ---- Parsing ---- */
+
+#define ADDRESS_OF_COMMAND(name) &CMD_##name,
+const command *const COMMANDS[] = {EACH_COMMAND(ADDRESS_OF_COMMAND) NULL};
 
 /* The command of the first one or two words; the longer name wins. */
 static const command *find_command(int argc, char **argv, int *words)
