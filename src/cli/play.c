@@ -16,7 +16,7 @@ typedef struct {
     clip_options reading;
     pool *threads;
     sim *physics;
-    recorder *record;
+    tape *record;
     playground *scene;
     play_server *server;
     double until_s; /* 0: until Ctrl-C */
@@ -46,7 +46,7 @@ static hrc_status set_the_scene(const args *a, show *s, hrc_error *err)
     const int first = a->n ? 0 : catalog_find(&s->motions, FIRST);
     TRY(pool_create(&s->threads, PLAY_ROBOTS, err));
     TRY(sim_create(&s->physics, &a->cfg, s->threads, err));
-    TRY(recorder_create(&s->record, err));
+    TRY(tape_create(&s->record, err));
     const playground_resources resources = {.tracker = s->models.tracker,
                                             .planner = s->models.planner,
                                             .physics = s->physics,
@@ -62,7 +62,7 @@ static void close_all(show *s)
 {
     play_server_free(s->server);
     playground_free(s->scene);
-    recorder_free(s->record);
+    tape_free(s->record);
     sim_free(s->physics);
     pool_free(s->threads);
     catalog_close(&s->motions);

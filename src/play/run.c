@@ -130,7 +130,7 @@ hrc_status catalog_course(const catalog *c, int i, course *out, hrc_error *err)
 
 /* ---- Recording ---- */
 
-#define FRAMES (RECORDER_S * HRC_RATE_HZ)
+#define FRAMES (TAPE_S * HRC_RATE_HZ)
 #define EVENTS 256
 #define CHUNK 50 /* frames that are copied under one hold of the lock: about 80 kB */
 #define ARRAYS (ROLLOUT_REF | ROLLOUT_TARGET | ROLLOUT_TORQUE | ROLLOUT_SIGNALS | ROLLOUT_PLAN)
@@ -140,9 +140,9 @@ typedef struct {
     char text[96];
 } note;
 
-struct recorder {
+struct tape {
     pthread_mutex_t lock;
-    rollout ring[RECORDER_ROBOTS]; /* frame i is at i % FRAMES */
+    rollout ring[TAPE_ROBOTS]; /* frame i is at i % FRAMES */
     int robots;
     int64_t count;  /* frames so far */
     int64_t marked; /* -1: not */
@@ -150,32 +150,32 @@ struct recorder {
     int64_t nnotes; /* note i is at i % EVENTS */
 };
 
-hrc_status recorder_create(recorder **out, hrc_error *err)
+hrc_status tape_create(tape **out, hrc_error *err)
 {
-    recorder *r = calloc(1, sizeof *r);
+    tape *r = calloc(1, sizeof *r);
     if (!r) return fail(err, HRC_ENOMEM, "recorder: out of memory");
     pthread_mutex_init(&r->lock, NULL);
     r->robots = 1;
     r->marked = -1;
-    for (int i = 0; i < RECORDER_ROBOTS; i++) {
+    for (int i = 0; i < TAPE_ROBOTS; i++) {
         hrc_status status = rollout_create(&r->ring[i], FRAMES, HRC_RATE_HZ, "ring", ARRAYS, 0, err);
         if (status == HRC_OK) continue;
-        recorder_free(r);
+        tape_free(r);
         return status;
     }
     *out = r;
     return HRC_OK;
 }
 
-void recorder_free(recorder *r)
+void tape_free(tape *r)
 {
     if (!r) return;
-    for (int i = 0; i < RECORDER_ROBOTS; i++) rollout_free(&r->ring[i]);
+    for (int i = 0; i < TAPE_ROBOTS; i++) rollout_free(&r->ring[i]);
     pthread_mutex_destroy(&r->lock);
     free(r);
 }
 
-void recorder_clear(recorder *r, int robots)
+void tape_clear(tape *r, int robots)
 {
     pthread_mutex_lock(&r->lock);
     r->robots = robots;
@@ -184,8 +184,8 @@ void recorder_clear(recorder *r, int robots)
     pthread_mutex_unlock(&r->lock);
 }
 
-void recorder_add(recorder *r, int robot, const float qpos[HRC_NQ], const hrc_target *target,
-                  const double torque[HRC_JOINTS], const hrc_report *report)
+void tape_add(tape *r, int robot, const float qpos[HRC_NQ], const hrc_target *target,
+              const double torque[HRC_JOINTS], const hrc_report *report)
 {
     rollout *o = &r->ring[robot];
     pthread_mutex_lock(&r->lock);
@@ -200,14 +200,14 @@ void recorder_add(recorder *r, int robot, const float qpos[HRC_NQ], const hrc_ta
     pthread_mutex_unlock(&r->lock);
 }
 
-void recorder_next(recorder *r)
+void tape_next(tape *r)
 {
     pthread_mutex_lock(&r->lock);
     r->count++;
     pthread_mutex_unlock(&r->lock);
 }
 
-void recorder_note(recorder *r, const char *text)
+void tape_note(tape *r, const char *text)
 {
     pthread_mutex_lock(&r->lock);
     note *n = &r->notes[r->nnotes++ % EVENTS];
@@ -216,7 +216,7 @@ void recorder_note(recorder *r, const char *text)
     pthread_mutex_unlock(&r->lock);
 }
 
-void recorder_mark(recorder *r, bool on)
+void tape_mark(tape *r, bool on)
 {
     pthread_mutex_lock(&r->lock);
     r->marked = on ? r->count : -1;
@@ -224,18 +224,18 @@ void recorder_mark(recorder *r, bool on)
 }
 
 /* The first frame that may be asked for; the lock is held. */
-static int64_t first_frame(const recorder *r)
+static int64_t first_frame(const tape *r)
 {
     const int64_t oldest = r->count > FRAMES ? r->count - FRAMES : 0;
     return r->marked > oldest ? r->marked : oldest;
 }
 
-recorder_status recorder_state(recorder *r)
+tape_status tape_state(tape *r)
 {
     pthread_mutex_lock(&r->lock);
-    recorder_status s = {.robots = r->robots,
-                         .seconds = (double)(r->count - first_frame(r)) / HRC_RATE_HZ,
-                         .marked = r->marked >= 0};
+    tape_status s = {.robots = r->robots,
+                     .seconds = (double)(r->count - first_frame(r)) / HRC_RATE_HZ,
+                     .marked = r->marked >= 0};
     pthread_mutex_unlock(&r->lock);
     return s;
 }
@@ -250,7 +250,7 @@ static void copy_frame(rollout *out, int to, const rollout *ring, size_t from)
 }
 
 /* Frames first .. first + out->n - 1; those that were overwritten meanwhile become their successors. */
-static void copy_frames(recorder *r, int robot, int64_t first, rollout *out)
+static void copy_frames(tape *r, int robot, int64_t first, rollout *out)
 {
     for (int i = 0; i < out->n;) {
         pthread_mutex_lock(&r->lock);
@@ -263,7 +263,7 @@ static void copy_frames(recorder *r, int robot, int64_t first, rollout *out)
     }
 }
 
-static void copy_notes(recorder *r, int64_t first, rollout *out)
+static void copy_notes(tape *r, int64_t first, rollout *out)
 {
     pthread_mutex_lock(&r->lock);
     for (int64_t k = r->nnotes > EVENTS ? r->nnotes - EVENTS : 0; k < r->nnotes; k++) {
@@ -274,7 +274,7 @@ static void copy_notes(recorder *r, int64_t first, rollout *out)
     pthread_mutex_unlock(&r->lock);
 }
 
-hrc_status recorder_take(recorder *r, int robot, const char *name, rollout *out, hrc_error *err)
+hrc_status tape_take(tape *r, int robot, const char *name, rollout *out, hrc_error *err)
 {
     pthread_mutex_lock(&r->lock);
     const int64_t first = first_frame(r), n = r->count - first;
@@ -289,93 +289,7 @@ hrc_status recorder_take(recorder *r, int robot, const char *name, rollout *out,
     return HRC_OK;
 }
 
-bool play_begins(play_kind k)
-{
-    return k == PLAY_restart || k == PLAY_posture || k == PLAY_pair || k == PLAY_seed;
-}
-
-json_t *play_run_json(const play_run *r, const catalog *motions)
-{
-    const play_scene *s = &r->scene;
-    json_t *orders = json_array(), *queue = json_array();
-    for (int i = 0; i < s->queued; i++)
-        json_array_append_new(queue, json_string(motions->entries[s->queue[i]].name));
-    for (int i = 0; i < r->n; i++)
-        json_array_append_new(orders, json_pack("[I, o]", (json_int_t)r->orders[i].step,
-                                                play_order_json(&r->orders[i].order, motions)));
-    json_t *scene = json_pack(
-        "{s:s, s:I, s:b, s:b, s:b, s:f, s:f, s:f, s:i, s:o}", "motion", motions->entries[s->motion].name,
-        "seed", (json_int_t)s->seed, "planner", s->planner, "pair", s->pair, "repeat", s->repeat, "friction",
-        s->friction, "payload", s->payload, "strength", s->strength, "posture", s->posture, "queue", queue);
-    return json_pack("{s:o, s:o, s:b}", "scene", scene, "orders", orders, "whole", r->whole);
-}
-
-/* Each setting is checked as the order that makes it would be. */
-static hrc_status read_setting(double *out, const json_t *scene, const char *key, const catalog *motions,
-                               hrc_error *err)
-{
-    play_order o;
-    json_t *order = json_pack("{s:s, s:O?}", "do", key, "value", json_object_get(scene, key));
-    hrc_status status = play_order_parse(&o, order, motions, err);
-    json_decref(order);
-    if (status == HRC_OK) *out = o.value;
-    return status;
-}
-
-static hrc_status read_motion(int *out, const json_t *name, const catalog *motions, hrc_error *err)
-{
-    const char *text = json_string_value(name);
-    *out = text ? catalog_find(motions, text) : -1;
-    if (*out < 0) return fail(err, HRC_EINVAL, "there is no motion \"%.60s\"", text ? text : "");
-    return HRC_OK;
-}
-
-static hrc_status read_scene(play_scene *s, const json_t *scene, const catalog *motions, hrc_error *err)
-{
-    double seed = 0, planner = 0, pair = 0, repeat = 0;
-    const json_t *queue = json_object_get(scene, "queue"), *posture = json_object_get(scene, "posture");
-    TRY(read_motion(&s->motion, json_object_get(scene, "motion"), motions, err));
-    TRY(read_setting(&seed, scene, "seed", motions, err));
-    TRY(read_setting(&planner, scene, "planner", motions, err));
-    TRY(read_setting(&pair, scene, "pair", motions, err));
-    TRY(read_setting(&repeat, scene, "repeat", motions, err));
-    TRY(read_setting(&s->friction, scene, "friction", motions, err));
-    TRY(read_setting(&s->payload, scene, "payload", motions, err));
-    TRY(read_setting(&s->strength, scene, "strength", motions, err));
-    s->posture = (int)json_integer_value(posture);
-    if (!json_is_integer(posture) || s->posture < -1 || s->posture >= POSTURE_COUNT)
-        return fail(err, HRC_EINVAL, "run: posture is not within -1 to %d", POSTURE_COUNT - 1);
-    s->seed = (uint64_t)seed, s->planner = planner != 0, s->pair = pair != 0, s->repeat = repeat != 0;
-    if (json_array_size(queue) > PLAY_QUEUE)
-        return fail(err, HRC_EINVAL, "run: a queue of more than %d motions", PLAY_QUEUE);
-    for (s->queued = 0; s->queued < (int)json_array_size(queue); s->queued++)
-        TRY(read_motion(&s->queue[s->queued], json_array_get(queue, (size_t)s->queued), motions, err));
-    return HRC_OK;
-}
-
-static hrc_status read_orders(play_run *r, const json_t *orders, const catalog *motions, hrc_error *err)
-{
-    if (json_array_size(orders) > PLAY_KEPT)
-        return fail(err, HRC_EINVAL, "run: more than %d orders", PLAY_KEPT);
-    int64_t last = 0;
-    for (r->n = 0; r->n < (int)json_array_size(orders); r->n++) {
-        const json_t *pair = json_array_get(orders, (size_t)r->n), *step = json_array_get(pair, 0);
-        play_kept *k = &r->orders[r->n];
-        TRY(play_order_parse(&k->order, json_array_get(pair, 1), motions, err));
-        k->step = json_integer_value(step);
-        if (!json_is_integer(step) || k->step < last || play_begins(k->order.kind))
-            return fail(err, HRC_EINVAL, "run: order %d is not in its place", r->n);
-        last = k->step;
-    }
-    return HRC_OK;
-}
-
-hrc_status play_run_parse(play_run *out, const json_t *value, const catalog *motions, hrc_error *err)
-{
-    *out = (play_run){.whole = json_is_true(json_object_get(value, "whole"))};
-    TRY(read_scene(&out->scene, json_object_get(value, "scene"), motions, err));
-    return read_orders(out, json_object_get(value, "orders"), motions, err);
-}
+/* ---- Orders ---- */
 
 #define PUSH_MAX 6.0     /* m/s */
 #define FORCE_MAX 3000.0 /* N */
@@ -446,6 +360,14 @@ static hrc_status parse_value(play_order *o, const json_t *value, hrc_error *err
     return HRC_OK;
 }
 
+static hrc_status read_motion(int *out, const json_t *name, const catalog *motions, hrc_error *err)
+{
+    const char *text = json_string_value(name);
+    *out = text ? catalog_find(motions, text) : -1;
+    if (*out < 0) return fail(err, HRC_EINVAL, "there is no motion \"%.60s\"", text ? text : "");
+    return HRC_OK;
+}
+
 hrc_status play_order_parse(play_order *out, const json_t *value, const catalog *motions, hrc_error *err)
 {
     const char *name = json_string_value(json_object_get(value, "do"));
@@ -465,7 +387,7 @@ hrc_status play_order_parse(play_order *out, const json_t *value, const catalog 
     return HRC_OK;
 }
 
-json_t *play_order_json(const play_order *o, const catalog *motions)
+static json_t *order_json(const play_order *o, const catalog *motions)
 {
     json_t *out = json_pack("{s:s}", "do", KIND[o->kind].name);
     if (has_motion(o->kind)) json_object_set_new(out, "name", json_string(motions->entries[o->index].name));
@@ -480,4 +402,86 @@ json_t *play_order_json(const play_order *o, const catalog *motions)
         json_object_set_new(out, "robot", json_integer(o->robot));
     }
     return out;
+}
+
+/* ---- Runs ---- */
+
+bool play_begins(play_kind k)
+{
+    return k == PLAY_restart || k == PLAY_posture || k == PLAY_pair || k == PLAY_seed;
+}
+
+json_t *play_run_json(const play_run *r, const catalog *motions)
+{
+    const play_scene *s = &r->scene;
+    json_t *orders = json_array(), *queue = json_array();
+    for (int i = 0; i < s->queued; i++)
+        json_array_append_new(queue, json_string(motions->entries[s->queue[i]].name));
+    for (int i = 0; i < r->n; i++)
+        json_array_append_new(orders, json_pack("[I, o]", (json_int_t)r->orders[i].step,
+                                                order_json(&r->orders[i].order, motions)));
+    json_t *scene = json_pack(
+        "{s:s, s:I, s:b, s:b, s:b, s:f, s:f, s:f, s:i, s:o}", "motion", motions->entries[s->motion].name,
+        "seed", (json_int_t)s->seed, "planner", s->planner, "pair", s->pair, "repeat", s->repeat, "friction",
+        s->friction, "payload", s->payload, "strength", s->strength, "posture", s->posture, "queue", queue);
+    return json_pack("{s:o, s:o, s:b}", "scene", scene, "orders", orders, "whole", r->whole);
+}
+
+/* Each setting is checked as the order that makes it would be. */
+static hrc_status read_setting(double *out, const json_t *scene, const char *key, const catalog *motions,
+                               hrc_error *err)
+{
+    play_order o;
+    json_t *order = json_pack("{s:s, s:O?}", "do", key, "value", json_object_get(scene, key));
+    hrc_status status = play_order_parse(&o, order, motions, err);
+    json_decref(order);
+    if (status == HRC_OK) *out = o.value;
+    return status;
+}
+
+static hrc_status read_scene(play_scene *s, const json_t *scene, const catalog *motions, hrc_error *err)
+{
+    double seed = 0, planner = 0, pair = 0, repeat = 0;
+    const json_t *queue = json_object_get(scene, "queue"), *posture = json_object_get(scene, "posture");
+    TRY(read_motion(&s->motion, json_object_get(scene, "motion"), motions, err));
+    TRY(read_setting(&seed, scene, "seed", motions, err));
+    TRY(read_setting(&planner, scene, "planner", motions, err));
+    TRY(read_setting(&pair, scene, "pair", motions, err));
+    TRY(read_setting(&repeat, scene, "repeat", motions, err));
+    TRY(read_setting(&s->friction, scene, "friction", motions, err));
+    TRY(read_setting(&s->payload, scene, "payload", motions, err));
+    TRY(read_setting(&s->strength, scene, "strength", motions, err));
+    s->posture = (int)json_integer_value(posture);
+    if (!json_is_integer(posture) || s->posture < -1 || s->posture >= POSTURE_COUNT)
+        return fail(err, HRC_EINVAL, "run: posture is not within -1 to %d", POSTURE_COUNT - 1);
+    s->seed = (uint64_t)seed, s->planner = planner != 0, s->pair = pair != 0, s->repeat = repeat != 0;
+    if (json_array_size(queue) > PLAY_QUEUE)
+        return fail(err, HRC_EINVAL, "run: a queue of more than %d motions", PLAY_QUEUE);
+    for (s->queued = 0; s->queued < (int)json_array_size(queue); s->queued++)
+        TRY(read_motion(&s->queue[s->queued], json_array_get(queue, (size_t)s->queued), motions, err));
+    return HRC_OK;
+}
+
+static hrc_status read_orders(play_run *r, const json_t *orders, const catalog *motions, hrc_error *err)
+{
+    if (json_array_size(orders) > PLAY_KEPT)
+        return fail(err, HRC_EINVAL, "run: more than %d orders", PLAY_KEPT);
+    int64_t last = 0;
+    for (r->n = 0; r->n < (int)json_array_size(orders); r->n++) {
+        const json_t *pair = json_array_get(orders, (size_t)r->n), *step = json_array_get(pair, 0);
+        play_kept *k = &r->orders[r->n];
+        TRY(play_order_parse(&k->order, json_array_get(pair, 1), motions, err));
+        k->step = json_integer_value(step);
+        if (!json_is_integer(step) || k->step < last || play_begins(k->order.kind))
+            return fail(err, HRC_EINVAL, "run: order %d is not in its place", r->n);
+        last = k->step;
+    }
+    return HRC_OK;
+}
+
+hrc_status play_run_parse(play_run *out, const json_t *value, const catalog *motions, hrc_error *err)
+{
+    *out = (play_run){.whole = json_is_true(json_object_get(value, "whole"))};
+    TRY(read_scene(&out->scene, json_object_get(value, "scene"), motions, err));
+    return read_orders(out, json_object_get(value, "orders"), motions, err);
 }
