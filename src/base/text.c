@@ -44,6 +44,13 @@ void text_add(text *t, const char *format, ...)
     va_end(again);
 }
 
+void text_add_quoted(text *t, const char *field)
+{
+    text_add(t, "\"");
+    for (; *field; field++) text_add(t, *field == '"' ? "\"\"" : "%c", *field);
+    text_add(t, "\"");
+}
+
 bool text_ok(const text *t)
 {
     return !t->failed && t->data;

@@ -15,6 +15,7 @@ typedef struct {
 } text;
 
 void text_add(text *t, const char *format, ...) HRC_PRINTF(2, 3);
+void text_add_quoted(text *t, const char *field); /* of a CSV file: in quotes, its own doubled */
 void text_bytes(text *t, const void *data, size_t size);
 bool text_ok(const text *t);
 void text_free(text *t);

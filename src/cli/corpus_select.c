@@ -203,17 +203,6 @@ static hrc_status choose(selection *s, hrc_error *err)
 
 /* ---- The manifest ---- */
 
-static void add_quoted(text *out, const char *words)
-{
-    if (!strpbrk(words, ",\"\n")) {
-        text_add(out, "%s", words);
-        return;
-    }
-    text_add(out, "\"");
-    for (; *words; words++) text_add(out, *words == '"' ? "\"\"" : "%c", *words);
-    text_add(out, "\"");
-}
-
 static hrc_status write_manifest(const selection *s, const char *path, hrc_error *err)
 {
     text rows = {0};
@@ -223,7 +212,10 @@ static hrc_status write_manifest(const selection *s, const char *path, hrc_error
                                 s->verdicts[i].why};
         for (int k = 0; k < COUNT(fields); k++) {
             text_add(&rows, k ? "," : "");
-            add_quoted(&rows, fields[k]);
+            if (strpbrk(fields[k], ",\"\n"))
+                text_add_quoted(&rows, fields[k]);
+            else
+                text_add(&rows, "%s", fields[k]);
         }
         text_add(&rows, "\n");
     }

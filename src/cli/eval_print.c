@@ -299,13 +299,6 @@ int eval_print_text(const eval_session *s)
 /* ---- CSV ---- */
 
 /* Names are quoted: clips may be called anything. */
-static void add_quoted(text *out, const char *word)
-{
-    text_add(out, "\"");
-    for (; *word; word++) text_add(out, *word == '"' ? "\"\"" : "%c", *word);
-    text_add(out, "\"");
-}
-
 void eval_csv(text *out, const eval_session *s)
 {
     text_add(out, "method,name,category,first,frames");
@@ -315,11 +308,11 @@ void eval_csv(text *out, const eval_session *s)
         for (int i = 0; i < s->list.n; i++) {
             const course *c = &s->list.courses[i];
             const course_result *r = &outcome_of(&s->results, m, i)->result;
-            add_quoted(out, s->methods.list[m].name);
+            text_add_quoted(out, s->methods.list[m].name);
             text_add(out, ",");
-            add_quoted(out, c->name);
+            text_add_quoted(out, c->name);
             text_add(out, ",");
-            add_quoted(out, c->category);
+            text_add_quoted(out, c->category);
             text_add(out, ",%d,%d", c->first, r->frames);
             for (int f = 0; f < FIGURE_COUNT; f++) {
                 const double x = figure_of(&r->figures, f);

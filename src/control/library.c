@@ -21,16 +21,17 @@ void hrc_velocities(float *qvel, const float *qpos, int n)
     g1_velocities(qvel, qpos, n, HRC_RATE_HZ);
 }
 
+/* The robot's own gains; q is left as it is. */
+static void target_stiff(hrc_target *out)
+{
+    for (int i = 0; i < HRC_JOINTS; i++) out->kp[i] = G1_JOINT[i].kp, out->kd[i] = G1_JOINT[i].kd;
+}
+
 void target_damped(hrc_target *out, const double q[HRC_JOINTS])
 {
     target_stiff(out);
     memcpy(out->q, q, sizeof out->q);
     memset(out->kp, 0, sizeof out->kp);
-}
-
-void target_stiff(hrc_target *out)
-{
-    for (int i = 0; i < HRC_JOINTS; i++) out->kp[i] = G1_JOINT[i].kp, out->kd[i] = G1_JOINT[i].kd;
 }
 
 /* ---- Models ---- */
@@ -39,16 +40,16 @@ static hrc_status find_kind(hrc_kind *out, const char *path, hrc_error *err)
 {
     tensorfile file;
     TRY(tensorfile_open(&file, path, err));
-    const char *format = tensorfile_meta(&file, "format");
+    const char *format = tensorfile_text(&file, "format", "(missing)");
     hrc_status status = HRC_OK;
-    if (format && !strcmp(format, TRACK_FORMAT))
+    if (!strcmp(format, TRACK_FORMAT))
         *out = HRC_TRACKER;
-    else if (format && !strcmp(format, PLAN_FORMAT))
+    else if (!strcmp(format, PLAN_FORMAT))
         *out = HRC_PLANNER;
     else
         status = fail(err, HRC_EFORMAT,
                       "%s: format is \"%.60s\", expected \"" TRACK_FORMAT "\" or \"" PLAN_FORMAT "\"", path,
-                      format ? format : "(missing)");
+                      format);
     tensorfile_close(&file);
     return status;
 }

@@ -17,11 +17,10 @@ hrc_status plain_parse(clip *c, const char *path, file_view bytes, const clip_op
 bool clip_is_text(file_view bytes);            /* no control bytes among the first */
 void clip_decisions_tame(clip_decisions *why); /* which may quote the file */
 
-/* 36 columns without header: root position, root quaternion, 29 joints (Unitree's LAFAN1 set and others). */
+/* 36 columns without header: root position, root quaternion, 29 joints (Unitree's LAFAN1 set and others);
+ * or a header that names them. */
 hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
                      clip_decisions *why, hrc_error *err);
-hrc_status csv_named_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
-                           clip_decisions *why, hrc_error *err);       /* with a header */
 hrc_status csv_write(const clip *c, const char *path, hrc_error *err); /* quaternion x,y,z,w */
 
 /* Ours: a safetensors file with the tensor "qpos". */
