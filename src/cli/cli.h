@@ -57,7 +57,7 @@ struct args {
     uint64_t seed;
 };
 
-extern const command *const COMMANDS[]; /* NULL ends; in commands.c */
+extern const command *const COMMANDS[]; /* NULL ends; those of commands.h */
 
 /* -o is short for --out. On bad usage prints one sentence and returns EXIT_USAGE; `run` is then not called.
  */
@@ -83,7 +83,7 @@ typedef struct {
 
 progress progress_begin(const args *a, const char *what);
 void progress_show(progress *p, double fraction, const char *detail);
-void progress_fraction(void *p, double fraction); /* progress_show, for those who report a share alone */
+void progress_fraction(void *p, double fraction); /* progress_show without detail, as a callback */
 void progress_end(progress *p);
 
 /* Ctrl-C ends the program at once with EXIT_INTERRUPTED, unless the command has something to save: then it

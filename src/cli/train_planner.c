@@ -123,8 +123,6 @@ static void write_log(session *s, int64_t step, double loss, const planner_updat
     training_log(&s->run, line);
 }
 
-/* Until the last step, the time limit or Ctrl-C. The mean loss since the last line of the log is smoother
- * than that of one batch. */
 static void save(session *s)
 {
     hrc_error why;
@@ -132,6 +130,8 @@ static void save(session *s)
                    &why);
 }
 
+/* Until the last step, the time limit or Ctrl-C. The mean loss since the last line of the log is smoother
+ * than that of one batch. */
 static hrc_status train(session *s, hrc_error *err)
 {
     const int64_t steps = s->a->cfg.planner_steps;

@@ -1,9 +1,9 @@
 /* Suites that are made, not read:
  *   disturb     standing, hit after a second: pushes of 0.5 to 3 m/s and punches of 100 to 600 N for 0.08 s,
  *               each in 8 directions
- *   omni        lying on back, front and sides, limbs anyhow, 8 robots on each, the reference standing and
- *               heading in 8 directions; every seed has 32 robots of its own
- *   knockdown, knockdown-validation   pushed over while the reference moves on; see below */
+ *   omni        lying on back, front and sides, limbs bent at random, 8 robots on each, the reference
+ * standing and heading in 8 directions; every seed has 32 robots of its own knockdown, knockdown-validation
+ * pushed over while the reference moves on; see below */
 #ifndef HRC_EVAL_BUILTIN_H
 #define HRC_EVAL_BUILTIN_H
 

@@ -219,8 +219,8 @@ onnx_value onnx_silu(onnx_graph *g, onnx_value x)
     return onnx_op2(g, "Mul", x, onnx_op1(g, "Sigmoid", x));
 }
 
-/* 0.5 x (1 + tanh(a (x + c x^3))). Its constants come with the first one: runners warn of those that nobody
- * uses. */
+/* 0.5 x (1 + tanh(a (x + c x^3))). Its constants come with the first one: runners warn of unused
+ * ones. */
 onnx_value onnx_gelu(onnx_graph *g, onnx_value x)
 {
     static const onnx_value a = {"gelu_a"}, c = {"gelu_c"}, half = {"gelu_half"}, one = {"gelu_one"};
