@@ -278,7 +278,7 @@ typedef struct {
 static void compare_anchors(anchor_error *out, int link, const g1_state *s, const hrc_frame *ref)
 {
     fk_pose robot, aim;
-    double qpos[HRC_NQ], back[4], turn[4], gap[3], local[3], columns[6];
+    double qpos[HRC_NQ], turn[4], gap[3], local[3], columns[6];
     memcpy(qpos, s->pos, sizeof s->pos);
     memcpy(qpos + 3, s->quat, sizeof s->quat);
     memcpy(qpos + 7, s->q, sizeof s->q);
@@ -286,8 +286,7 @@ static void compare_anchors(anchor_error *out, int link, const g1_state *s, cons
     fk_frame(&aim, ref->qpos);
     for (int i = 0; i < 3; i++) gap[i] = aim.pos[link][i] - robot.pos[link][i];
     quat_rotate_inv(local, robot.quat[link], gap);
-    quat_conj(back, robot.quat[link]);
-    quat_mul(turn, back, aim.quat[link]);
+    quat_local(turn, robot.quat[link], aim.quat[link]);
     quat_to_6d(columns, turn);
     for (int i = 0; i < 3; i++) out->pos[i] = (float)local[i];
     for (int i = 0; i < 6; i++) out->ori[i] = (float)columns[i];
