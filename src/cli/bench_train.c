@@ -33,17 +33,19 @@ typedef struct {
 
 #define SQUARE 2048 /* side of the product */
 
-static float *square(arena *memory, rng *r)
+/* Zeros, or random ones with r; NULL: out of memory. */
+static float *numbers(arena *memory, size_t n, rng *r)
 {
-    float *x = ARENA_NEW(memory, float, (size_t)SQUARE *SQUARE);
-    for (size_t i = 0; x && r && i < (size_t)SQUARE * SQUARE; i++) x[i] = rng_normal(r);
+    float *x = ARENA_NEW(memory, float, n);
+    for (size_t i = 0; x && r && i < n; i++) x[i] = rng_normal(r);
     return x;
 }
 
 static hrc_status gemm_peak_create(gemm_peak *g, const nn_ops *ops, pool *threads, rng *r, arena *memory,
                                    hrc_error *err)
 {
-    *g = (gemm_peak){ops, threads, square(memory, r), square(memory, r), square(memory, NULL)};
+    const size_t n = (size_t)SQUARE * SQUARE;
+    *g = (gemm_peak){ops, threads, numbers(memory, n, r), numbers(memory, n, r), numbers(memory, n, NULL)};
     return g->a && g->b && g->c ? HRC_OK : fail(err, HRC_ENOMEM, "bench: out of memory for a product");
 }
 
@@ -88,31 +90,24 @@ typedef struct {
     double step_ms, gflops, peak_gflops, share, adam_ms, memory_mb;
 } figures;
 
-static float *numbers(bench *b, size_t n, rng *r)
-{
-    float *x = ARENA_NEW(&b->memory, float, n);
-    for (size_t i = 0; x && r && i < n; i++) x[i] = rng_normal(r);
-    return x;
-}
-
 static hrc_status bench_create(bench *b, const args *a, int dim, hrc_error *err)
 {
     TRY(field_init(&b->f, field_paper(dim), err));
     TRY(pool_create(&b->p, a->threads, err));
     rng r = rng_make(a->seed, 0);
     size_t n = b->f.layout.count, tokens = (size_t)b->batch * (size_t)(b->f.shape.tokens * dim);
-    float *x = numbers(b, tokens, &r), *target = numbers(b, tokens, &r);
-    float *cond = numbers(b, (size_t)b->batch * (size_t)b->f.shape.cond, &r);
-    float *t = numbers(b, (size_t)b->batch, NULL);
+    float *x = numbers(&b->memory, tokens, &r), *target = numbers(&b->memory, tokens, &r);
+    float *cond = numbers(&b->memory, (size_t)b->batch * (size_t)b->f.shape.cond, &r);
+    float *t = numbers(&b->memory, (size_t)b->batch, NULL);
     for (int i = 0; t && i < b->batch; i++) t[i] = rng_uniform(&r, 0, 1);
     b->data = (field_batch){b->batch, x, t, cond, target, NULL};
-    b->params = numbers(b, n, NULL), b->grads = numbers(b, n, NULL);
+    b->params = numbers(&b->memory, n, NULL), b->grads = numbers(&b->memory, n, NULL);
     b->optimiser = (adam){
         .options = {.rate = 1e-4, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .decay = 1e-4, .average = 0.999},
         .n = n,
-        .m = numbers(b, n, NULL),
-        .v = numbers(b, n, NULL),
-        .averaged = numbers(b, n, NULL)};
+        .m = numbers(&b->memory, n, NULL),
+        .v = numbers(&b->memory, n, NULL),
+        .averaged = numbers(&b->memory, n, NULL)};
     if (!x || !target || !cond || !t || !b->params || !b->grads || !b->optimiser.m || !b->optimiser.v ||
         !b->optimiser.averaged)
         return fail(err, HRC_ENOMEM, "bench train: out of memory for a batch of %d", b->batch);
