@@ -57,19 +57,20 @@ static bool read_options(const args *a, simbot_options *o, robotsim_options *r)
 
 static int report(const args *a, const simbot *b, const robotsim_report *r)
 {
-    const simbot_counts *n = simbot_count(b);
+    const simbot_truth robot = simbot_look(b);
+    const simbot_counts *n = robot.counts;
     if (a->json) {
         json_t *counts = json_object();
 #define COUNT_JSON(name, text) json_object_set_new(counts, #name, json_integer(n->name));
         SIMBOT_COUNTS(COUNT_JSON)
         return cli_json(json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o}", "states", (json_int_t)r->states,
                                   "unanswered", (json_int_t)r->unanswered, "late", (json_int_t)r->late,
-                                  "wall_s", r->wall_s, "robot_s", r->robot_s, "largest_tilt_rad",
-                                  simbot_tilt(b), "lowest_pelvis_m", simbot_lowest(b), "counts", counts));
+                                  "wall_s", r->wall_s, "robot_s", r->robot_s, "largest_tilt_rad", robot.tilt,
+                                  "lowest_pelvis_m", robot.lowest, "counts", counts));
     }
     printf("%.2f s of the robot's time in %.2f s; %lld states sent, %lld ticks late, %lld unanswered\n",
            r->robot_s, r->wall_s, (long long)r->states, (long long)r->late, (long long)r->unanswered);
-    printf("largest tilt %.2f rad, lowest pelvis %.2f m\n", simbot_tilt(b), simbot_lowest(b));
+    printf("largest tilt %.2f rad, lowest pelvis %.2f m\n", robot.tilt, robot.lowest);
 #define COUNT_LINE(name, text)                                                                               \
     if (n->name) printf("%8lld  %s\n", (long long)n->name, text);
     SIMBOT_COUNTS(COUNT_LINE)
