@@ -1,9 +1,9 @@
-#include "base/file.h"
 #include "rig.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "motion/clip.h"
 #include "test.h"
 

@@ -2,12 +2,12 @@
  * with noise under the shipped tracker. Damping must follow within the bound that stands beside the fault.
  * Where the bound follows from the detector's maths it is that time and a third, for noise and motion; a
  * reading that is stuck shows when the joint should move, and its bound is what moving joints take. */
-#include "base/file.h"
 #include "deploy/sensors.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "mishap.h"
 #include "test.h"
 
