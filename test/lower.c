@@ -1,6 +1,7 @@
 /* The way down: a motion that the robot can do from wherever a reference is, and, on the simulated robot
  * under the shipped tracker, one that ends low and without a hard impact, where damping at once drops it. */
 #include "deploy/lower.h"
+#include "base/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 
 #include "mishap.h"
 #include "motion/clip.h"
-#include "motion/shipped.h"
 #include "robot/capsules.h"
 #include "shell.h"
 #include "small.h"
@@ -81,9 +81,10 @@ static landing land(rig *r, const char *motion, mishap_kind kind, double size, i
         rig_tick(r);
         ENSURE(mishap_age(&m, r) >= 0 || r->p.mode != PILOT_TRIPPED);
     }
-    landing out = {.pelvis = simbot_qpos(r->robot)[2], .down = r->p.mode == PILOT_TRIPPED && r->p.ended_ns};
+    landing out = {.pelvis = simbot_look(r->robot).qpos[2],
+                   .down = r->p.mode == PILOT_TRIPPED && r->p.ended_ns};
     for (int n = 0; n < 2 * ROBOT_HZ; n++) rig_tick(r);
-    out.impact = simbot_impact(r->robot);
+    out.impact = simbot_look(r->robot).impact;
     return out;
 }
 

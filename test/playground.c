@@ -224,38 +224,38 @@ static void test_motions(void)
 static void test_recorder(void)
 {
     hrc_error err;
-    recorder *r;
+    tape *r;
     hrc_report report = {.reference.qpos = {0, 0, 1, 1}};
     hrc_target target = {.q = {0}};
     double torque[HRC_JOINTS] = {0};
     float qpos[HRC_NQ] = {0, 0, 1, 1};
     rollout out;
-    const int n = RECORDER_S * HRC_RATE_HZ + 77;
-    ENSURE_OK(recorder_create(&r, &err));
-    ENSURE(recorder_take(r, 0, "none", &out, &err) < 0 && strstr(err.text, "0 frames"));
-    recorder_note(r, "long ago");
+    const int n = TAPE_S * HRC_RATE_HZ + 77;
+    ENSURE_OK(tape_create(&r, &err));
+    ENSURE(tape_take(r, 0, "none", &out, &err) < 0 && strstr(err.text, "0 frames"));
+    tape_note(r, "long ago");
     for (int i = 0; i < n; i++) {
         qpos[0] = (float)i;
-        recorder_add(r, 0, qpos, &target, torque, &report);
-        if (i == n - 10) recorder_note(r, "lately");
-        recorder_next(r);
+        tape_add(r, 0, qpos, &target, torque, &report);
+        if (i == n - 10) tape_note(r, "lately");
+        tape_next(r);
     }
-    ENSURE(recorder_state(r).robots == 1 && recorder_state(r).seconds == RECORDER_S);
-    ENSURE(recorder_take(r, 1, "second", &out, &err) < 0);
-    ENSURE_OK(recorder_take(r, 0, "all", &out, &err));
-    ENSURE(out.n == RECORDER_S * HRC_RATE_HZ && out.qpos[0] == 77 && out.qpos[(out.n - 1) * HRC_NQ] == n - 1);
+    ENSURE(tape_state(r).robots == 1 && tape_state(r).seconds == TAPE_S);
+    ENSURE(tape_take(r, 1, "second", &out, &err) < 0);
+    ENSURE_OK(tape_take(r, 0, "all", &out, &err));
+    ENSURE(out.n == TAPE_S * HRC_RATE_HZ && out.qpos[0] == 77 && out.qpos[(out.n - 1) * HRC_NQ] == n - 1);
     ENSURE(out.nevents == 1 && !strcmp(out.events[0].text, "lately"));
     ENSURE_NEAR(out.events[0].t_s, (out.n - 10) / 50.0, 1e-9);
     ENSURE_OK(rollout_save(&out, test_path("take.safetensors"), &err));
     rollout_free(&out);
     ENSURE_OK(rollout_load(&out, test_path("take.safetensors"), &err));
     rollout_free(&out);
-    recorder_mark(r, true);
-    for (int i = 0; i < 5; i++) recorder_add(r, 0, qpos, &target, torque, &report), recorder_next(r);
-    ENSURE_OK(recorder_take(r, 0, "marked", &out, &err));
+    tape_mark(r, true);
+    for (int i = 0; i < 5; i++) tape_add(r, 0, qpos, &target, torque, &report), tape_next(r);
+    ENSURE_OK(tape_take(r, 0, "marked", &out, &err));
     ENSURE(out.n == 5);
     rollout_free(&out);
-    recorder_free(r);
+    tape_free(r);
 }
 
 TEST_TABLE({"playground.disturb", test_disturb}, {"playground.pair", test_pair},

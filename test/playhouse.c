@@ -21,7 +21,7 @@ void playhouse_close(void)
         server = NULL;
     }
     playground_free(house.scene);
-    recorder_free(house.record);
+    tape_free(house.record);
     sim_free(house.physics);
     pool_free(house.threads);
     catalog_close(&house.motions);
@@ -46,7 +46,7 @@ playhouse *playhouse_open(bool models)
     ENSURE_OK(catalog_open(&house.motions, NULL, FILES, 2, NULL, &err));
     ENSURE_OK(pool_create(&house.threads, PLAY_ROBOTS, &err));
     ENSURE_OK(sim_create(&house.physics, &cfg, house.threads, &err));
-    ENSURE_OK(recorder_create(&house.record, &err));
+    ENSURE_OK(tape_create(&house.record, &err));
     const playground_resources means = {
         house.tracker, house.planner, house.physics, house.threads, &house.motions, house.record, 7, &cfg};
     ENSURE_OK(playground_create(&house.scene, &means, 0, &err));

@@ -10,7 +10,7 @@ typedef struct {
     catalog motions;              /* wave and floor */
     pool *threads;
     sim *physics;
-    recorder *record;
+    tape *record;
     playground *scene;
 } playhouse;
 

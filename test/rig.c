@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "motion/clip.h"
-#include "motion/shipped.h"
 #include "test.h"
 
 #define TARGET_EVERY 10 /* ticks */

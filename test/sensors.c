@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "mishap.h"
-#include "motion/shipped.h"
 #include "test.h"
 
 #define WRONG_BY_THEN 3.0 /* s: stuck readings of joints that move */

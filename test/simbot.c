@@ -37,7 +37,7 @@ static void test_strict(void)
 {
     simbot_options o = {.released = true};
     simbot *b = make(&o);
-    const simbot_counts *n = simbot_count(b);
+    const simbot_counts *n = simbot_look(b).counts;
     wire_order good = order_for(NULL), bad;
     bad = good, bad.crc_ok = false, simbot_order(b, &bad);
     bad = good, bad.mode_pr = 1, simbot_order(b, &bad);
@@ -46,9 +46,9 @@ static void test_strict(void)
     bad = good, bad.command.q[3] = NAN, simbot_order(b, &bad);
     ENSURE(n->orders == 5 && n->bad_crc == 1 && n->bad_mode == 2 && n->bad_machine == 1 &&
            n->bad_number == 1);
-    ENSURE(simbot_target(b)[3] == 0); /* none was obeyed */
+    ENSURE(simbot_look(b).target[3] == 0); /* none was obeyed */
     simbot_order(b, &good);
-    ENSURE(simbot_target(b)[3] == good.command.q[3]);
+    ENSURE(simbot_look(b).target[3] == good.command.q[3]);
     bad = good, bad.command.q[3] += 0.2f, simbot_order(b, &bad);
     bad = good, bad.command.q[5] = 0.9f, simbot_order(b, &bad);
     ENSURE(n->big_steps == 2 && n->beyond_limits == 1);
@@ -62,13 +62,13 @@ static void test_strict(void)
     b = make(&o);
     char reply[WIRE_REPLY] = "";
     simbot_order(b, &good);
-    ENSURE(simbot_count(b)->not_released == 1);
+    ENSURE(simbot_look(b).counts->not_released == 1);
     ENSURE(simbot_request(b, SWITCHER_CHECK, "{}", reply, sizeof reply) == 0 && strstr(reply, "\"ai\""));
     ENSURE(simbot_request(b, SWITCHER_RELEASE, "{}", reply, sizeof reply) == 0);
     ENSURE(simbot_request(b, SWITCHER_CHECK, "{}", reply, sizeof reply) == 0 &&
            strstr(reply, "\"name\":\"\""));
     simbot_order(b, &good);
-    ENSURE(simbot_count(b)->not_released == 1 && simbot_target(b)[3] == good.command.q[3]);
+    ENSURE(simbot_look(b).counts->not_released == 1 && simbot_look(b).target[3] == good.command.q[3]);
     simbot_free(b);
 }
 
@@ -86,9 +86,9 @@ static void test_band(void)
         ENSURE(s.tick == 2u * (uint32_t)(i + 1) && s.mode_machine == 5);
         if (i >= 1000) up += (double)s.accel[2] / 500;
     }
-    ENSURE(simbot_tilt(b) < 0.3 && simbot_qpos(b)[2] > 0.7);
+    ENSURE(simbot_look(b).tilt < 0.3 && simbot_look(b).qpos[2] > 0.7);
     ENSURE_NEAR(up, 9.81, 0.3);
-    ENSURE(simbot_count(b)->over_torque == 0 && simbot_count(b)->gaps == 0);
+    ENSURE(simbot_look(b).counts->over_torque == 0 && simbot_look(b).counts->gaps == 0);
     simbot_free(b);
 }
 
@@ -198,7 +198,7 @@ static void test_lockstep(void)
     pthread_join(thread, NULL);
     wire_close(e.net);
     ENSURE(r.status == HRC_OK && r.report.states == TICKS && r.report.unanswered == 0);
-    ENSURE(simbot_count(r.robot)->orders == TICKS && simbot_count(r.robot)->bad_crc == 0);
+    ENSURE(simbot_look(r.robot).counts->orders == TICKS && simbot_look(r.robot).counts->bad_crc == 0);
 
     simbot *again = make(&o);
     for (int i = 0; i < TICKS; i++) {
@@ -208,7 +208,7 @@ static void test_lockstep(void)
         order.command = answer(&s);
         simbot_order(again, &order);
     }
-    ENSURE(memcmp(simbot_qpos(again), simbot_qpos(r.robot), sizeof(double) * HRC_NQ) == 0);
+    ENSURE(memcmp(simbot_look(again).qpos, simbot_look(r.robot).qpos, sizeof(double) * HRC_NQ) == 0);
     simbot_free(again);
     simbot_free(r.robot);
 }

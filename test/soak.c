@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/rot.h"
 #include "mishap.h"
 #include "motion/corpus.h"
-#include "motion/shipped.h"
 #include "promise.h"
 #include "robot/posture.h"
 #include "test.h"
@@ -85,7 +85,7 @@ typedef struct {
 static void note_fortune(fortune *f, const rig *r)
 {
     float qpos[HRC_NQ];
-    for (int k = 0; k < HRC_NQ; k++) qpos[k] = (float)simbot_qpos(r->robot)[k];
+    for (int k = 0; k < HRC_NQ; k++) qpos[k] = (float)simbot_look(r->robot).qpos[k];
     const posture p = posture_of(qpos);
     if (!f->down && posture_down(&p)) f->down = true, f->falls++;
     if (f->down && posture_stands(&p)) f->down = false, f->rises++;
@@ -150,7 +150,7 @@ static void test_healthy(void)
             note_margins(&m, &r.p.eyes);
             note_fortune(&luck, &r);
         }
-        ENSURE(!simbot_diverged(r.robot));
+        ENSURE(!simbot_look(r.robot).diverged);
         if (r.p.mode == PILOT_TRIPPED)
             test_fail(__FILE__, __LINE__, "after %.0f s a healthy robot tripped: %s, joint %d",
                       done + rig_seconds(&r), trip_text(r.p.why), r.p.joint);
@@ -324,7 +324,7 @@ static void soak_faults(const manner *how, uint64_t seed)
         ticks += r.tick;
         if (talkative() && ticks / (600 * ROBOT_HZ) > said) said++, say_all(of, &luck, n + 1, ticks);
     }
-    const simbot_counts *counts = simbot_count(r.robot);
+    const simbot_counts *counts = simbot_look(r.robot).counts;
     ENSURE(counts->bad_number == 0 && counts->bad_mode == 0 && counts->bad_crc == 0);
     if (talkative()) say_all(of, &luck, n, ticks);
     corpus_close(&c.motions);
@@ -356,7 +356,7 @@ static double completion(rig *r, const char *motion, const slew_limits *bound)
         rig_tick(r);
         if (r->tick % 10 || r->p.mode != PILOT_POLICY) continue;
         const float *ref = brain_reference(r->mind) + (size_t)r->out.frame * HRC_NQ;
-        const double *is = simbot_qpos(r->robot);
+        const double *is = simbot_look(r->robot).qpos;
         double up[3], want[3], z[3] = {0, 0, 1}, quat[4];
         for (int k = 0; k < 4; k++) quat[k] = (double)ref[3 + k];
         quat_rotate_inv(up, is + 3, z);

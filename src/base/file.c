@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -63,20 +62,52 @@ void file_unmap(file_view *view)
     *view = (file_view){0};
 }
 
+bool file_begins(file_view bytes, const char *with)
+{
+    const size_t n = strlen(with);
+    return bytes.size >= n && !memcmp(bytes.data, with, n);
+}
+
 file_view file_text(file_view bytes)
 {
-    if (bytes.size >= 3 && !memcmp(bytes.data, "\xef\xbb\xbf", 3))
-        return (file_view){bytes.data + 3, bytes.size - 3};
-    return bytes;
+    return file_begins(bytes, "\xef\xbb\xbf") ? (file_view){bytes.data + 3, bytes.size - 3} : bytes;
+}
+
+const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+hrc_status file_folder(const char *path, hrc_error *err)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST) return HRC_OK;
+    return fail(err, HRC_EFILE, "%s: cannot make the folder: %s", path, strerror(errno));
 }
 
 void file_stem(char *out, size_t size, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    snprintf(out, size, "%s", slash ? slash + 1 : path);
+    snprintf(out, size, "%s", file_name(path));
     char *ending = strrchr(out, '.');
     if (ending && ending != out) *ending = 0; /* a name may begin with a dot */
     status_tame(out, false);
+}
+
+bool shipped_path(char *out, size_t size, const char *relative)
+{
+    static const char *const UNDER[] = {"..", "../share/heracles"};
+    char program[4096];
+    if (access(relative, R_OK) == 0) return (size_t)snprintf(out, size, "%s", relative) < size;
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n < 0 ? 0 : n] = 0;
+    char *slash = strrchr(program, '/');
+    if (slash) *slash = 0;
+    for (int i = 0; slash && i < 2; i++) {
+        int length = snprintf(out, size, "%s/%s/%s", program, UNDER[i], relative);
+        if (length > 0 && (size_t)length < size && access(out, R_OK) == 0) return true;
+    }
+    snprintf(out, size, "%s", relative);
+    return false;
 }
 
 static int write_all(int fd, const char *data, size_t size)
@@ -108,8 +139,7 @@ static int follow(char out[PATH_MAX], const char *path)
         if (n < 0) return 0; /* no link, or nothing */
         link[n] = 0;
         snprintf(here, sizeof here, "%s", out);
-        char *slash = strrchr(here, '/');
-        const int folder = link[0] != '/' && slash ? (int)(slash + 1 - here) : 0;
+        const int folder = link[0] == '/' ? 0 : (int)(file_name(here) - here);
         if ((size_t)snprintf(out, PATH_MAX, "%.*s%s", folder, here, link) >= PATH_MAX)
             return errno = ENAMETOOLONG, -1;
     }
@@ -129,8 +159,8 @@ static int write_through(const char *path, const file_piece *pieces, int n)
 static int open_temporary(const char *path, const char *temporary, bool *named)
 {
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
+    const int length = (int)(file_name(path) - path);
+    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
     *named = false;
     int fd = access("/proc/self/fd", X_OK) == 0 ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
     if (fd >= 0) return fd;

@@ -2,6 +2,8 @@
 #ifndef HRC_BASE_FILE_H
 #define HRC_BASE_FILE_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 typedef struct {
@@ -14,10 +16,19 @@ typedef struct {
 hrc_status file_map(const char *path, file_view *view, hrc_error *err);
 void file_unmap(file_view *view);
 
+bool file_begins(file_view bytes, const char *with);
+
 /* A text without the byte order mark that it may begin with. */
 file_view file_text(file_view bytes);
 
+const char *file_name(const char *path);                  /* without its folder */
 void file_stem(char *out, size_t size, const char *path); /* name without folder and ending, cut to size */
+hrc_status file_folder(const char *path, hrc_error *err); /* makes the folder unless it is there */
+
+/* Where a file that comes with the program ("motions/cmu.safetensors") is: under the current folder, under
+ * the one that holds the program's folder (a build tree), or under share/heracles beside bin (installed).
+ * False when it is in none; out then holds the first place. */
+bool shipped_path(char *out, size_t size, const char *relative);
 
 /* Several pieces, one after the other, into a temporary file beside the one that `path` leads to through
  * links; fsync; rename. What is there but no regular file (a device, a FIFO) is written to instead. */

@@ -9,9 +9,13 @@
 #define ROT_DECLARE(real, f)                                                                                 \
     void quat_mul##f(real out[4], const real a[4], const real b[4]);                                         \
     void quat_conj##f(real out[4], const real q[4]);                                                         \
-    real quat_normalize##f(real q[4]); /* returns the norm it had; zero -> identity */                       \
+    void quat_local##f(real out[4], const real a[4], const real b[4]); /* a^-1 b: b in the frame of a */     \
+    void quat_turn##f(real out[4], const real a[4],                                                          \
+                      const real b[4]); /* b a^-1: takes a to b in the world */                              \
+    real quat_normalize##f(real q[4]);  /* returns the norm it had; zero -> identity */                      \
     void quat_rotate##f(real out[3], const real q[4], const real v[3]);                                      \
     void quat_rotate_inv##f(real out[3], const real q[4], const real v[3]);                                  \
+    void quat_up##f(real out[3], const real q[4]);        /* the world's up in the body's frame */           \
     void quat_exp##f(real out[4], const real rotvec[3]);  /* rotation vector (axis * angle) to quat */       \
     void quat_log##f(real out[3], const real q[4]);       /* shortest rotation vector, |out| <= pi */        \
     real quat_angle##f(const real a[4], const real b[4]); /* angle between two orientations, 0..pi */        \

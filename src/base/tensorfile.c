@@ -234,6 +234,18 @@ const char *tensorfile_meta(const tensorfile *file, const char *key)
     return NULL;
 }
 
+const char *tensorfile_text(const tensorfile *file, const char *key, const char *absent)
+{
+    const char *value = tensorfile_meta(file, key);
+    return value ? value : absent;
+}
+
+hrc_status tensorfile_need_meta(const tensorfile *file, const char *key, const char **value, hrc_error *err)
+{
+    *value = tensorfile_meta(file, key);
+    return *value ? HRC_OK : fail(err, HRC_EFORMAT, "%s: metadata \"%s\" is missing", file->path, key);
+}
+
 static void print_shape(char *out, size_t size, int ndim, const int64_t *shape)
 {
     size_t used = 0;
@@ -260,6 +272,24 @@ hrc_status tensorfile_need(const tensorfile *file, const char *name, dtype type,
                     dtype_name(t->type), found, dtype_name(type), expected);
     }
     *out = t;
+    return HRC_OK;
+}
+
+hrc_status tensorfile_finite(const tensorfile *file, const tensor *t, hrc_error *err)
+{
+    const float *x = t->data;
+    for (int64_t i = 0; i < t->count; i++)
+        if (!isfinite(x[i]))
+            return fail(err, HRC_EFORMAT, "%s: %s[%lld] is not finite", file->path, t->name, (long long)i);
+    return HRC_OK;
+}
+
+hrc_status tensorfile_floats(float *out, const tensorfile *file, const char *name, int64_t n, hrc_error *err)
+{
+    const tensor *t;
+    TRY(tensorfile_need(file, name, DT_F32, 1, &n, &t, err));
+    TRY(tensorfile_finite(file, t, err));
+    memcpy(out, t->data, sizeof *out * (size_t)n);
     return HRC_OK;
 }
 

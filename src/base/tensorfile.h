@@ -46,11 +46,23 @@ void tensorfile_close(tensorfile *file);
 
 const tensor *tensorfile_find(const tensorfile *file, const char *name); /* NULL when absent */
 const char *tensorfile_meta(const tensorfile *file, const char *key);    /* NULL when absent */
+const char *tensorfile_text(const tensorfile *file, const char *key, const char *absent);
+hrc_status tensorfile_need_meta(const tensorfile *file, const char *key, const char **value, hrc_error *err);
 
 /* The tensor of this name, type and shape, or a sentence that says what is there instead.
  * -1 in shape takes any size. */
 hrc_status tensorfile_need(const tensorfile *file, const char *name, dtype type, int ndim,
                            const int64_t *shape, const tensor **out, hrc_error *err);
+
+hrc_status tensorfile_finite(const tensorfile *file, const tensor *t, hrc_error *err); /* of F32 */
+/* A vector of n floats, all finite. */
+hrc_status tensorfile_floats(float *out, const tensorfile *file, const char *name, int64_t n, hrc_error *err);
+
+/* (n, width) floats, to be written. */
+static inline tensor tensor_rows(const char *name, const float *data, int64_t n, int64_t width)
+{
+    return (tensor){name, DT_F32, 2, {n, width}, n * width, data};
+}
 
 /* Writing: the arrays are borrowed until the call returns. Keys and tensors are stored in the given order,
  * so equal input gives equal bytes. */

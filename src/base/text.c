@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+
 static bool grow(text *t, size_t extra)
 {
     if (t->failed) return false;
@@ -42,6 +44,13 @@ void text_add(text *t, const char *format, ...)
     va_end(again);
 }
 
+void text_add_quoted(text *t, const char *field)
+{
+    text_add(t, "\"");
+    for (; *field; field++) text_add(t, *field == '"' ? "\"\"" : "%c", *field);
+    text_add(t, "\"");
+}
+
 bool text_ok(const text *t)
 {
     return !t->failed && t->data;
@@ -51,4 +60,12 @@ void text_free(text *t)
 {
     free(t->data);
     *t = (text){0};
+}
+
+hrc_status text_write(text *t, const char *path, hrc_error *err)
+{
+    hrc_status status = text_ok(t) ? file_write(path, &(file_piece){t->data, t->size}, 1, err)
+                                   : fail(err, HRC_ENOMEM, "%s: out of memory", path);
+    text_free(t);
+    return status;
 }

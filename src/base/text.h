@@ -15,8 +15,12 @@ typedef struct {
 } text;
 
 void text_add(text *t, const char *format, ...) HRC_PRINTF(2, 3);
+void text_add_quoted(text *t, const char *field); /* of a CSV file: in quotes, its own doubled */
 void text_bytes(text *t, const void *data, size_t size);
 bool text_ok(const text *t);
 void text_free(text *t);
+
+/* As a file, whole or not at all (base/file.h); frees the text. */
+hrc_status text_write(text *t, const char *path, hrc_error *err);
 
 #endif

@@ -52,13 +52,7 @@ static hrc_status prepare(const args *a, bench *b, hrc_error *err)
     TRY(start_robot(a, b, err));
     TRY(deploy_models(a, &b->nets, err));
     b->cfg = a->cfg;
-    brain_setup setup = {.tracker = b->nets.tracker,
-                         .planner = b->nets.planner,
-                         .tracker_path = b->nets.tracker_path,
-                         .planner_path = b->nets.planner_path,
-                         .motion = arg(a, "motion"),
-                         .cfg = &b->cfg,
-                         .seed = a->seed};
+    const brain_setup setup = setup_of(&b->nets, arg(a, "motion"), &b->cfg, a->seed);
     TRY(brain_create(&b->b, &setup, err));
     deploy_options o = {.at = b->at,
                         .armed = true,
@@ -80,11 +74,11 @@ static hrc_status prepare(const args *a, bench *b, hrc_error *err)
 
 static void watch_time(const args *a, bench *b)
 {
-    double until = now_s() + b->seconds;
+    double until = clock_s() + b->seconds;
     progress bar = progress_begin(a, "bench deploy");
-    while (now_s() < until) {
+    while (clock_s() < until) {
         clock_sleep_until(clock_now_ns() + 100 * NS_PER_MS);
-        progress_show(&bar, 1 - (until - now_s()) / b->seconds, pilot_mode_name(deploy_look(b->run).mode));
+        progress_show(&bar, 1 - (until - clock_s()) / b->seconds, pilot_mode_name(deploy_look(b->run).mode));
     }
     progress_end(&bar);
     deploy_stop(b->run, &b->report);
@@ -105,14 +99,7 @@ static int report_json(const bench *b)
 {
     const deploy_report *r = &b->report;
     json_t *out = json_object();
-    for (int i = 0; i < COUNT(KEY); i++) {
-        const times *t = row(r, i);
-        json_object_set_new(out, KEY[i],
-                            json_pack("{s:I, s:f, s:f, s:f, s:f, s:f}", "n", (json_int_t)t->n, "p50_us",
-                                      times_quantile(t, 0.5), "p99_us", times_quantile(t, 0.99), "p999_us",
-                                      times_quantile(t, 0.999), "p9999_us", times_quantile(t, 0.9999),
-                                      "max_us", t->max_us));
-    }
+    for (int i = 0; i < COUNT(KEY); i++) json_object_set_new(out, KEY[i], times_json(row(r, i)));
     json_object_set_new(
         out, "page_faults",
         json_pack("[I, I, I]", (json_int_t)r->faults[0], (json_int_t)r->faults[1], (json_int_t)r->faults[2]));
@@ -154,14 +141,13 @@ static int report(const args *a, const bench *b)
 static int run_bench_deploy(const args *a)
 {
     hrc_error err;
-    double domain;
+    int domain = 0;
     bench *b = calloc(1, sizeof *b);
     if (!b) abort();
     int code = EXIT_USAGE;
-    if (arg_number(a, "seconds", 2, 1e6, &b->seconds) && arg_number(a, "domain", 0, 230, &domain)) {
-        b->at = (wire_address){.net = "lo", .domain = (int)domain, .realtime = true};
-        cli_note(a, "a simulated robot and its controller on lo, domain %d, for %g s", (int)domain,
-                 b->seconds);
+    if (arg_number(a, "seconds", 2, 1e6, &b->seconds) && arg_int(a, "domain", 0, 230, &domain)) {
+        b->at = (wire_address){.net = "lo", .domain = domain, .realtime = true};
+        cli_note(a, "a simulated robot and its controller on lo, domain %d, for %g s", domain, b->seconds);
         hrc_status status = prepare(a, b, &err);
         if (status == HRC_OK) watch_time(a, b);
         code = status < 0 ? cli_fail(&err) : report(a, b);

@@ -51,9 +51,9 @@ static void time_plans(planner *p, double *ms, int n)
         quat_normalizef(q.state + 3);
         quat_normalizef(q.under_way + 3);
         for (int f = 0; f <= PLAN_MAX_H; f++) quat_normalizef(q.reference[f] + 3);
-        double begin = now_s();
+        double begin = clock_s();
         planner_plan(p, &q, keyframes);
-        ms[i] = 1e3 * (now_s() - begin);
+        ms[i] = 1e3 * (clock_s() - begin);
     }
     numbers_sort(ms, n);
 }
@@ -116,13 +116,13 @@ static int run_bench_plan(const args *a)
                            {.name = "bf16_2", .precision = NN_BF16, .threads = 2}};
     hrc_error err;
     plan_model m = {0};
-    double plans = 300;
+    int plans = 300;
     const char *path = arg(a, "model");
-    if (!arg_number(a, "plans", 2, 1e6, &plans)) return EXIT_USAGE;
+    if (!arg_int(a, "plans", 2, 1000000, &plans)) return EXIT_USAGE;
     hrc_status status = path ? plan_model_load(&m, path, &err) : random_model(&m, a->cfg.planner_dims, &err);
     for (int i = 0; i < CASES && status == HRC_OK; i++) {
-        cli_note(a, "%s: %g plans", cases[i].name, plans);
-        status = measure(&cases[i], &m, (int)plans, &err);
+        cli_note(a, "%s: %d plans", cases[i].name, plans);
+        status = measure(&cases[i], &m, plans, &err);
     }
     int code = status < 0 ? cli_fail(&err) : report(a, cases, &m);
     plan_model_free(&m);

@@ -104,9 +104,9 @@ static env_speed measure(env_bench *b, const args *a, double seconds)
     env_reset(b->e, &out);
     while (spent < seconds) {
         for (int i = 0; i < n * HRC_JOINTS; i++) b->actions[i] = 0.3f * rng_normal(&r);
-        double start = now_s();
+        double start = clock_s();
         env_step(b->e, b->actions, &out);
-        spent += now_s() - start;
+        spent += clock_s() - start;
     }
     const env_counts c = env_count(b->e);
     const int threads = pool_threads(b->threads);
@@ -116,12 +116,13 @@ static env_speed measure(env_bench *b, const args *a, double seconds)
 
 static int run_bench_env(const args *a)
 {
-    double seconds = 4, worlds = 64;
+    double seconds = 4;
+    int worlds = 64;
     hrc_error err;
     env_bench b = {0};
     if (!arg_number(a, "seconds", 0.1, 600, &seconds)) return EXIT_USAGE;
-    if (!arg_number(a, "worlds", 1, 100000, &worlds)) return EXIT_USAGE;
-    if (env_bench_make(&b, a, (int)worlds, &err) < 0) {
+    if (!arg_int(a, "worlds", 1, 100000, &worlds)) return EXIT_USAGE;
+    if (env_bench_make(&b, a, worlds, &err) < 0) {
         env_bench_free(&b);
         return cli_fail(&err);
     }
@@ -133,10 +134,10 @@ static int run_bench_env(const args *a)
     int code = EXIT_DONE;
     if (a->json) {
         code = cli_json(json_pack("{s:f, s:f, s:f, s:i, s:i}", "steps_per_s", s.steps_per_s, "mj_step_share",
-                                  s.share, "steps_per_episode", s.steps_per_episode, "worlds", (int)worlds,
+                                  s.share, "steps_per_episode", s.steps_per_episode, "worlds", worlds,
                                   "threads", s.threads));
     } else {
-        printf("%d worlds, %d threads  %8.0f control steps/s, %.1f %% of the time in mj_step\n", (int)worlds,
+        printf("%d worlds, %d threads  %8.0f control steps/s, %.1f %% of the time in mj_step\n", worlds,
                s.threads, s.steps_per_s, 100 * s.share);
         printf("%s", text_ok(&said) ? said.data : "");
     }

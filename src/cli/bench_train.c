@@ -33,17 +33,19 @@ typedef struct {
 
 #define SQUARE 2048 /* side of the product */
 
-static float *square(arena *memory, rng *r)
+/* Zeros, or random ones with r; NULL: out of memory. */
+static float *numbers(arena *memory, size_t n, rng *r)
 {
-    float *x = ARENA_NEW(memory, float, (size_t)SQUARE *SQUARE);
-    for (size_t i = 0; x && r && i < (size_t)SQUARE * SQUARE; i++) x[i] = rng_normal(r);
+    float *x = ARENA_NEW(memory, float, n);
+    for (size_t i = 0; x && r && i < n; i++) x[i] = rng_normal(r);
     return x;
 }
 
 static hrc_status gemm_peak_create(gemm_peak *g, const nn_ops *ops, pool *threads, rng *r, arena *memory,
                                    hrc_error *err)
 {
-    *g = (gemm_peak){ops, threads, square(memory, r), square(memory, r), square(memory, NULL)};
+    const size_t n = (size_t)SQUARE * SQUARE;
+    *g = (gemm_peak){ops, threads, numbers(memory, n, r), numbers(memory, n, r), numbers(memory, n, NULL)};
     return g->a && g->b && g->c ? HRC_OK : fail(err, HRC_ENOMEM, "bench: out of memory for a product");
 }
 
@@ -66,9 +68,9 @@ static double gemm_peak_flops(gemm_peak *g)
 {
     const int threads = pool_threads(g->threads);
     job j = {g, (SQUARE + threads - 1) / threads};
-    const double start = now_s();
+    const double start = clock_s();
     pool_items(g->threads, (SQUARE + j.rows - 1) / j.rows, some_rows, &j);
-    return 2.0 * SQUARE * SQUARE * SQUARE / (now_s() - start);
+    return 2.0 * SQUARE * SQUARE * SQUARE / (clock_s() - start);
 }
 
 #define MAX_ROUNDS 100
@@ -88,31 +90,24 @@ typedef struct {
     double step_ms, gflops, peak_gflops, share, adam_ms, memory_mb;
 } figures;
 
-static float *numbers(bench *b, size_t n, rng *r)
-{
-    float *x = ARENA_NEW(&b->memory, float, n);
-    for (size_t i = 0; x && r && i < n; i++) x[i] = rng_normal(r);
-    return x;
-}
-
 static hrc_status bench_create(bench *b, const args *a, int dim, hrc_error *err)
 {
     TRY(field_init(&b->f, field_paper(dim), err));
     TRY(pool_create(&b->p, a->threads, err));
     rng r = rng_make(a->seed, 0);
     size_t n = b->f.layout.count, tokens = (size_t)b->batch * (size_t)(b->f.shape.tokens * dim);
-    float *x = numbers(b, tokens, &r), *target = numbers(b, tokens, &r);
-    float *cond = numbers(b, (size_t)b->batch * (size_t)b->f.shape.cond, &r);
-    float *t = numbers(b, (size_t)b->batch, NULL);
+    float *x = numbers(&b->memory, tokens, &r), *target = numbers(&b->memory, tokens, &r);
+    float *cond = numbers(&b->memory, (size_t)b->batch * (size_t)b->f.shape.cond, &r);
+    float *t = numbers(&b->memory, (size_t)b->batch, NULL);
     for (int i = 0; t && i < b->batch; i++) t[i] = rng_uniform(&r, 0, 1);
     b->data = (field_batch){b->batch, x, t, cond, target, NULL};
-    b->params = numbers(b, n, NULL), b->grads = numbers(b, n, NULL);
+    b->params = numbers(&b->memory, n, NULL), b->grads = numbers(&b->memory, n, NULL);
     b->optimiser = (adam){
         .options = {.rate = 1e-4, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .decay = 1e-4, .average = 0.999},
         .n = n,
-        .m = numbers(b, n, NULL),
-        .v = numbers(b, n, NULL),
-        .averaged = numbers(b, n, NULL)};
+        .m = numbers(&b->memory, n, NULL),
+        .v = numbers(&b->memory, n, NULL),
+        .averaged = numbers(&b->memory, n, NULL)};
     if (!x || !target || !cond || !t || !b->params || !b->grads || !b->optimiser.m || !b->optimiser.v ||
         !b->optimiser.averaged)
         return fail(err, HRC_ENOMEM, "bench train: out of memory for a batch of %d", b->batch);
@@ -140,15 +135,15 @@ static hrc_status measure(figures *out, bench *b, const nn_ops *ops, progress *b
     field_gradient(pass, b->grads, b->params, &b->data); /* touch all memory once */
     gemm_peak_flops(&b->bare);
     for (int i = 0; i < b->rounds; i++) {
-        double before = gemm_peak_flops(&b->bare), start = now_s();
+        double before = gemm_peak_flops(&b->bare), start = clock_s();
         field_gradient(pass, b->grads, b->params, &b->data);
-        double end = now_s(), after = gemm_peak_flops(&b->bare);
+        double end = clock_s(), after = gemm_peak_flops(&b->bare);
         step[i] = end - start;
         peak[i] = before > after ? before : after;
         share[i] = step_flop / step[i] / peak[i];
-        start = now_s();
+        start = clock_s();
         adam_step(&b->optimiser, ops, b->p, b->params, b->grads);
-        update[i] = now_s() - start;
+        update[i] = clock_s() - start;
         progress_show(bar, (double)(i + 1) / b->rounds, "");
         if (cli_interrupted()) {
             field_pass_free(pass);
@@ -214,17 +209,17 @@ static int run_bench(const args *a, bench *b, int dim)
 
 static int run_bench_train(const args *a)
 {
-    double batch, rounds, dim;
+    int batch = 0, rounds = 0, dim = 0;
     const char *precision = arg(a, "precision");
-    if (!arg_number(a, "batch", 1, 65536, &batch) || !arg_number(a, "rounds", 1, MAX_ROUNDS, &rounds) ||
-        !arg_number(a, "dim", 1, 1024, &dim))
+    if (!arg_int(a, "batch", 1, 65536, &batch) || !arg_int(a, "rounds", 1, MAX_ROUNDS, &rounds) ||
+        !arg_int(a, "dim", 1, 1024, &dim))
         return EXIT_USAGE;
     if (strcmp(precision, "fp32") != 0 && strcmp(precision, "bf16") != 0 && strcmp(precision, "both") != 0)
         return cli_usage(a, "--precision is %s, expected fp32, bf16 or both", precision);
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail(&(hrc_error){"bench train: out of memory"});
-    b->batch = (int)batch, b->rounds = (int)rounds;
-    int code = run_bench(a, b, (int)dim);
+    b->batch = batch, b->rounds = rounds;
+    int code = run_bench(a, b, dim);
     pool_free(b->p);
     arena_free(&b->memory);
     free(b);
@@ -312,9 +307,9 @@ static hrc_status measure_tracker(tracker_figures *out, tracker_bench *b, int ro
         const int k = i < 0 ? 0 : i;
         train_report *r = &out->last;
         *r = (train_report){0};
-        double before = gemm_peak_flops(&b->bare), start = now_s();
+        double before = gemm_peak_flops(&b->bare), start = clock_s();
         TRY(b->method->iterate(b->self, 0, r, err));
-        s[k] = out->last_s = now_s() - start;
+        s[k] = out->last_s = clock_s() - start;
         double after = gemm_peak_flops(&b->bare), update = phase_of(r, "update");
         samples[k] = (double)r->samples / s[k], updates[k] = (double)r->updates / s[k];
         peak[k] = before > after ? before : after;
@@ -356,18 +351,18 @@ static int tell(const args *a, const tracker_bench *b, const tracker_figures *f)
 
 static int run_bench_tracker(const args *a)
 {
-    double rounds = 5;
+    int rounds = 5;
     tracker_bench b = {.method = tracker_method_find(arg(a, "method"))};
     tracker_figures f = {0};
     hrc_error err;
     if (!b.method)
         return cli_usage(a, "--method is %.40s, expected one of: %s", arg(a, "method"),
                          tracker_method_names());
-    if (!arg_number(a, "rounds", 1, MAX_ROUNDS, &rounds)) return EXIT_USAGE;
+    if (!arg_int(a, "rounds", 1, MAX_ROUNDS, &rounds)) return EXIT_USAGE;
     cli_note(a, "setting up");
     hrc_status status = tracker_make(&b, a, &err);
     progress bar = progress_begin(a, "measuring");
-    if (status == HRC_OK) status = measure_tracker(&f, &b, (int)rounds, &bar, &err);
+    if (status == HRC_OK) status = measure_tracker(&f, &b, rounds, &bar, &err);
     progress_end(&bar);
     int code = status == HRC_OK             ? tell(a, &b, &f)
                : status == HRC_EINTERRUPTED ? EXIT_INTERRUPTED

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "cli/commands.h"
 #include "cli/help.h"
 
 /* ---- Presets ---- */
@@ -67,11 +67,6 @@ bool cli_interrupted(void)
     return interrupted;
 }
 
-double now_s(void)
-{
-    return clock_s();
-}
-
 int cli_fail(const hrc_error *err)
 {
     fflush(stdout);
@@ -112,12 +107,12 @@ void cli_note(const args *a, const char *format, ...)
 
 progress progress_begin(const args *a, const char *what)
 {
-    return (progress){a, what, now_s(), 0};
+    return (progress){a, what, clock_s(), 0};
 }
 
 void progress_show(progress *p, double fraction, const char *detail)
 {
-    double now = now_s();
+    double now = clock_s();
     if (p->a->quiet || !isatty(STDERR_FILENO) || now - p->last_s < 0.1) return;
     p->last_s = now;
     double left = fraction > 1e-6 ? (now - p->start_s) * (1 - fraction) / fraction : 0;
@@ -125,6 +120,11 @@ void progress_show(progress *p, double fraction, const char *detail)
     fprintf(stderr, "\r%s [%.*s%*s] %3.0f %%  %d:%02d left  %s\033[K", p->what, filled,
             "########################", 24 - filled, "", 100 * fraction, (int)left / 60, (int)left % 60,
             detail);
+}
+
+void progress_fraction(void *p, double fraction)
+{
+    progress_show(p, fraction, "");
 }
 
 void progress_end(progress *p)
@@ -157,10 +157,8 @@ static bool parse_number(const args *a, const char *name, const char *text, doub
 {
     char *end;
     double x = strtod(text, &end);
-    if (end == text || *end || !isfinite(x) || x < lo || x > hi) {
-        cli_usage(a, "--%s is \"%.60s\", expected a number from %g to %g", name, text, lo, hi);
-        return false;
-    }
+    if (end == text || *end || !isfinite(x) || x < lo || x > hi)
+        return cli_refuse(a, "--%s is \"%.60s\", expected a number from %g to %g", name, text, lo, hi);
     *out = x;
     return true;
 }
@@ -171,7 +169,18 @@ bool arg_number(const args *a, const char *name, double lo, double hi, double *o
     return text ? parse_number(a, name, text, lo, hi, out) : true;
 }
 
+bool arg_int(const args *a, const char *name, int lo, int hi, int *out)
+{
+    double x = *out;
+    if (!arg_number(a, name, lo, hi, &x)) return false;
+    *out = (int)x;
+    return true;
+}
+
 /* ---- Parsing ---- */
+
+#define ADDRESS_OF_COMMAND(name) &CMD_##name,
+const command *const COMMANDS[] = {EACH_COMMAND(ADDRESS_OF_COMMAND) NULL};
 
 /* The command of the first one or two words; the longer name wins. */
 static const command *find_command(int argc, char **argv, int *words)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/json.h"
 
@@ -56,7 +57,7 @@ struct args {
     uint64_t seed;
 };
 
-extern const command *const COMMANDS[]; /* NULL ends; in commands.c */
+extern const command *const COMMANDS[]; /* NULL ends; those of commands.h */
 
 /* -o is short for --out. On bad usage prints one sentence and returns EXIT_USAGE; `run` is then not called.
  */
@@ -65,9 +66,11 @@ int cli_main(int argc, char **argv);
 const char *arg(const args *a, const char *name); /* value, or the default, or NULL; flags: "1" or NULL */
 bool arg_given(const args *a, const char *name);
 bool arg_number(const args *a, const char *name, double lo, double hi, double *out); /* false: said why */
+bool arg_int(const args *a, const char *name, int lo, int hi, int *out);             /* fractions are cut */
 
 int cli_fail(const hrc_error *err);                                     /* prints the sentence, EXIT_FAILED */
 int cli_usage(const args *a, const char *format, ...) HRC_PRINTF(2, 3); /* prints it and a hint, EXIT_USAGE */
+#define cli_refuse(...) (cli_usage(__VA_ARGS__), false)                 /* for functions that say false */
 int cli_json(json_t *object);                                           /* prints and frees it, EXIT_DONE */
 void cli_note(const args *a, const char *format, ...) HRC_PRINTF(2, 3); /* stderr, unless --quiet */
 
@@ -80,13 +83,13 @@ typedef struct {
 
 progress progress_begin(const args *a, const char *what);
 void progress_show(progress *p, double fraction, const char *detail);
+void progress_fraction(void *p, double fraction); /* progress_show without detail, as a callback */
 void progress_end(progress *p);
 
 /* Ctrl-C ends the program at once with EXIT_INTERRUPTED, unless the command has something to save: then it
  * asks cli_interrupted now and again, saves, and returns EXIT_INTERRUPTED itself. */
 void cli_save_on_interrupt(void);
 bool cli_interrupted(void);
-double now_s(void); /* monotonic seconds */
 
 /* Calls of malloc and its kin by this thread so far; NULL where they are not counted. */
 extern int64_t (*cli_allocations)(void);

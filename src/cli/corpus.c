@@ -95,7 +95,7 @@ static json_t *clip_json(const corpus_entry *e)
 
 static int show_json(const corpus *c, double *scratch)
 {
-    const char *names[NAMES_MAX], *thanks = tensorfile_meta(&c->file, "acknowledgement");
+    const char *names[NAMES_MAX], *thanks = tensorfile_text(&c->file, "acknowledgement", "");
     json_t *categories = json_object(), *list = json_array(), *left_out = json_array();
     summary all = summarise(c, NULL, scratch);
     for (int i = 0, n = categories_of(c, names); i < n; i++) {
@@ -108,8 +108,8 @@ static int show_json(const corpus *c, double *scratch)
             left_out, json_pack("{s:s, s:s}", "name", c->left_out[i].name, "reason", c->left_out[i].reason));
     return cli_json(json_pack("{s:s, s:i, s:f, s:f, s:s, s:o, s:o, s:o, s:o}", "file", c->file.path, "clips",
                               c->nclips, "seconds", corpus_seconds(c), "fps", CORPUS_FPS, "acknowledgement",
-                              thanks ? thanks : "", "all", summary_json(&all), "categories", categories,
-                              "list", list, "left_out", left_out));
+                              thanks, "all", summary_json(&all), "categories", categories, "list", list,
+                              "left_out", left_out));
 }
 
 static void print_number(double x, const char *format, double scale)
@@ -150,9 +150,9 @@ static void print_clips(const corpus *c)
 
 static int show_text(const args *a, const corpus *c, double *scratch)
 {
-    const char *names[NAMES_MAX], *thanks = tensorfile_meta(&c->file, "acknowledgement");
+    const char *names[NAMES_MAX], *thanks = tensorfile_text(&c->file, "acknowledgement", "");
     printf("%s: %d clips, %.1f min at %g Hz\n", c->file.path, c->nclips, corpus_seconds(c) / 60, CORPUS_FPS);
-    if (thanks && *thanks) printf("%s\n", thanks);
+    if (*thanks) printf("%s\n", thanks);
     printf("\n%-16s %6s %7s %8s %8s %8s %9s %9s %9s %9s\n", "category", "clips", "min", "heldout", "min",
            ">-1cm", "skate", "fast", "flight", "keypoint");
     printf("%-16s %6s %7s %8s %8s %8s %9s %9s %9s %9s\n", "", "", "", "clips", "", "% clips", "p90 m/s",

@@ -173,12 +173,6 @@ static bool is_kept_apart(const build *b, const char *clip_name)
 
 /* ---- One file ---- */
 
-static const char *file_name(const source *s)
-{
-    const char *slash = strrchr(s->path, '/');
-    return slash ? slash + 1 : s->path;
-}
-
 static hrc_status retarget_source(const source *s, clip *out, double *keypoint_error, hrc_error *err)
 {
     bvh b;
@@ -246,7 +240,7 @@ static hrc_status admit_piece(const build *b, const source *s, const clip *whole
 /* A clip that is called as its file has no other name. */
 static void name_apart(outcome *out, const clip *whole, const source *s)
 {
-    const char *file = file_name(s), *dot = strrchr(file, '.');
+    const char *file = file_name(s->path), *dot = strrchr(file, '.');
     int n = (int)(dot ? (size_t)(dot - file) : strlen(file));
     if (n == 0 || ((int)strlen(whole->name) == n && strncmp(whole->name, file, (size_t)n) == 0))
         snprintf(out->apart, sizeof out->apart, "%s", out->name);
@@ -281,7 +275,7 @@ static void blame(harvest *h, const source *s, const hrc_error *why)
 {
     if (!h->outcomes) h->outcomes = calloc(1, sizeof *h->outcomes);
     if (!h->outcomes) abort();
-    snprintf(h->outcomes[0].name, sizeof h->outcomes[0].name, "%s", file_name(s));
+    snprintf(h->outcomes[0].name, sizeof h->outcomes[0].name, "%s", file_name(s->path));
     h->outcomes[0].why = *why;
     h->n = 1;
 }
@@ -294,7 +288,7 @@ static void reap(void *ctx, int item, int worker)
     hrc_error err;
     double keypoint_error = 0;
     if (cli_interrupted()) return;
-    hrc_status status = *s->left_out ? fail(&err, HRC_EINVAL, "%s: %s", file_name(s), s->left_out)
+    hrc_status status = *s->left_out ? fail(&err, HRC_EINVAL, "%s: %s", file_name(s->path), s->left_out)
                                      : load_source(b, s, &whole, &keypoint_error, &err);
     if (status >= 0) {
         status = label(b, s, &whole, &err);
@@ -423,10 +417,8 @@ static int run_corpus_build(const args *a)
 {
     bool all = arg_given(a, "fix"), lift = all || arg_given(a, "lift");
     build b = {.a = a, .fix = lift, .steps = {all, all, all, lift, a->cfg.motion_lowpass_hz}};
-    double skip = 0;
-    int code = motion_options(a, "in-fps", &b.reading);
-    if (code != EXIT_DONE || !arg_number(a, "skip-start", 0, CLIP_MAX_FRAMES, &skip)) return EXIT_USAGE;
-    b.skip = (int)skip;
+    int code = motion_options(a, &b.reading);
+    if (code != EXIT_DONE || !arg_int(a, "skip-start", 0, CLIP_MAX_FRAMES, &b.skip)) return EXIT_USAGE;
     const char *path = motion_out(a);
     if (!path) return EXIT_USAGE;
     if (!arg(a, "bvh-dir") && !arg(a, "csv-dir") && a->n == 0)
@@ -456,8 +448,7 @@ static const option OPTIONS[] = {
     {"lift", NULL, NULL, "of that repair only the last step: raise what is under the floor"},
     {"get-ups", NULL, NULL, "of every motion only the get-up, until it has stood for a second"},
     {"skip-start", "N", "0", "drop the first N frames of every file (LAFAN1-G1: 100, a T-pose)"},
-    OPTION_QUAT,
-    OPTION_INPUT_FPS("in-fps"),
+    OPTIONS_READING,
     {0},
 };
 

@@ -55,22 +55,11 @@ static hrc_status add_parts(course_list *list, const selection *s, int i, hrc_er
 {
     const corpus_entry *e = &s->all.clips[i];
     for (int k = 0, first, last; part_of(e->n, k, &first, &last); k++) {
-        course *t;
         clip part;
         TRY(corpus_clip_part(&s->all, i, first, last, &part, err));
-        hrc_status status = courses_grow(list, &t, err);
-        if (status < 0) {
-            clip_free(&part);
-            return status;
-        }
-        TRY(course_create(t, e->name, e->category, &part, false, 0, PART, err));
+        TRY(courses_add(list, NULL, e->name, e->category, &part, false, 0, PART, err));
     }
     return HRC_OK;
-}
-
-static void show(void *ctx, double fraction)
-{
-    progress_show(ctx, fraction, "");
 }
 
 static hrc_status roll_out(evaluation *out, const course_list *list, const models *m, const args *a,
@@ -81,7 +70,8 @@ static hrc_status roll_out(evaluation *out, const course_list *list, const model
     progress bar = progress_begin(a, "following");
     const method tracker = {
         .name = "tracker", .tracker = m->tracker, .options = control_options(&a->cfg, a->seed)};
-    const evaluate_options options = {.cfg = &a->cfg, .threads = threads, .progress = show, .ctx = &bar};
+    const evaluate_options options = {
+        .cfg = &a->cfg, .threads = threads, .progress = progress_fraction, .ctx = &bar};
     hrc_status status = evaluate(out, &tracker, 1, list->courses, list->n, &options, err);
     progress_end(&bar);
     pool_free(threads);
@@ -119,10 +109,7 @@ static hrc_status write_followed(const selection *s, const char *path, hrc_error
     text_add(&rows, "clip,followed\n");
     for (int i = 0; i < s->all.nclips; i++)
         if (is_training(s, i)) text_add(&rows, "%s,%.4f\n", s->all.clips[i].name, s->verdicts[i].followed);
-    hrc_status status = text_ok(&rows) ? file_write(path, &(file_piece){rows.data, rows.size}, 1, err)
-                                       : fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    text_free(&rows);
-    return status;
+    return text_write(&rows, path, err);
 }
 
 static hrc_status read_followed(selection *s, const char *path, hrc_error *err)
@@ -216,17 +203,6 @@ static hrc_status choose(selection *s, hrc_error *err)
 
 /* ---- The manifest ---- */
 
-static void add_quoted(text *out, const char *words)
-{
-    if (!strpbrk(words, ",\"\n")) {
-        text_add(out, "%s", words);
-        return;
-    }
-    text_add(out, "\"");
-    for (; *words; words++) text_add(out, *words == '"' ? "\"\"" : "%c", *words);
-    text_add(out, "\"");
-}
-
 static hrc_status write_manifest(const selection *s, const char *path, hrc_error *err)
 {
     text rows = {0};
@@ -236,14 +212,14 @@ static hrc_status write_manifest(const selection *s, const char *path, hrc_error
                                 s->verdicts[i].why};
         for (int k = 0; k < COUNT(fields); k++) {
             text_add(&rows, k ? "," : "");
-            add_quoted(&rows, fields[k]);
+            if (strpbrk(fields[k], ",\"\n"))
+                text_add_quoted(&rows, fields[k]);
+            else
+                text_add(&rows, "%s", fields[k]);
         }
         text_add(&rows, "\n");
     }
-    hrc_status status = text_ok(&rows) ? file_write(path, &(file_piece){rows.data, rows.size}, 1, err)
-                                       : fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    text_free(&rows);
-    return status;
+    return text_write(&rows, path, err);
 }
 
 static int report(const selection *s, const char *path)

@@ -10,7 +10,6 @@
 #include "control/library.h"
 #include "eval/builtin.h"
 #include "eval/page.h"
-#include "motion/shipped.h"
 
 #define ACT_S 12.0
 #define FALL_S 20 /* getting up takes its time */
@@ -77,11 +76,6 @@ static hrc_status choose_methods(show *s, hrc_error *err)
     return HRC_OK;
 }
 
-static void show_progress(void *ctx, double fraction)
-{
-    progress_show(ctx, fraction, "");
-}
-
 static hrc_status play(show *s, hrc_error *err)
 {
     pool *threads;
@@ -91,7 +85,7 @@ static hrc_status play(show *s, hrc_error *err)
                                 .threads = threads,
                                 .record = true,
                                 .plans = true,
-                                .progress = show_progress,
+                                .progress = progress_fraction,
                                 .ctx = &bar};
     hrc_status status = evaluate(&s->results, s->methods, s->nmethods, s->list.courses, s->list.n, &o, err);
     progress_end(&bar);

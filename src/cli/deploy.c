@@ -54,32 +54,23 @@ static bool read_course(const args *a, session *s)
 
 static bool read_options(const args *a, session *s)
 {
-    double machine, patience;
     deploy_options *o = &s->options;
     o->armed = arg(a, "arm"), o->lockstep = arg(a, "lockstep");
     o->realtime = !o->lockstep && !arg(a, "no-realtime");
     o->no_switcher = arg(a, "no-switcher");
     o->freeze_policy = arg(a, "freeze-policy");
     o->allocations = cli_allocations;
-    if (!deploy_address(a, &o->at) || !read_course(a, s) || !arg_number(a, "machine", 0, 255, &machine) ||
-        !arg_number(a, "patience", 0.1, 3600, &patience))
+    if (!deploy_address(a, &o->at) || !read_course(a, s) || !arg_int(a, "machine", 0, 255, &o->machine) ||
+        !arg_number(a, "patience", 0.1, 3600, &o->patience_s))
         return false;
-    o->machine = (int)machine, o->patience_s = patience;
     o->at.realtime = o->realtime;
     bool simulated = !strcmp(o->at.net, "lo");
-    if ((o->course.automatic || o->lockstep) && !simulated) {
-        cli_usage(a, "--%s is for simulated robots on --net lo: a real one needs an operator",
-                  o->course.automatic ? "auto" : "lockstep");
-        return false;
-    }
-    if (o->lockstep && !o->armed) {
-        cli_usage(a, "--lockstep waits for commands, and without --arm none are sent");
-        return false;
-    }
-    if (!arg(a, "motion")) {
-        cli_usage(a, "which motion? give --motion FILE");
-        return false;
-    }
+    if ((o->course.automatic || o->lockstep) && !simulated)
+        return cli_refuse(a, "--%s is for simulated robots on --net lo: a real one needs an operator",
+                          o->course.automatic ? "auto" : "lockstep");
+    if (o->lockstep && !o->armed)
+        return cli_refuse(a, "--lockstep waits for commands, and without --arm none are sent");
+    if (!arg(a, "motion")) return cli_refuse(a, "which motion? give --motion FILE");
     return true;
 }
 
@@ -132,13 +123,7 @@ static hrc_status start(session *s, hrc_error *err)
 {
     const args *a = s->a;
     TRY(deploy_models(a, &s->nets, err));
-    brain_setup setup = {.tracker = s->nets.tracker,
-                         .planner = s->nets.planner,
-                         .tracker_path = s->nets.tracker_path,
-                         .planner_path = s->nets.planner_path,
-                         .motion = arg(a, "motion"),
-                         .cfg = &a->cfg,
-                         .seed = a->seed};
+    brain_setup setup = setup_of(&s->nets, arg(a, "motion"), &a->cfg, a->seed);
     TRY(motion_reading(a, &setup.reading, err));
     TRY(brain_create(&s->b, &setup, err));
     TRY(check_rehearsal(s, err));
@@ -209,28 +194,21 @@ static bool over(session *s, const deploy_status *now)
     if (interrupts > 1) return true;
     if (now->gone && (s->options.course.automatic || s->options.lockstep)) return true;
     if (s->options.lockstep) return damped && (by_itself || ended_by) && now->in_mode_s >= s->options.damp_s;
-    if (!by_itself && !ended_by) s->ending_since = now_s();
-    return now_s() - s->ending_since > s->options.damp_s;
+    if (!by_itself && !ended_by) s->ending_since = clock_s();
+    return clock_s() - s->ending_since > s->options.damp_s;
 }
 
 static void watch_run(session *s)
 {
     double shown = 0;
-    s->ending_since = now_s();
+    s->ending_since = clock_s();
     for (;;) {
         deploy_status now = deploy_look(s->run);
         tell_changes(s, &now);
         if (over(s, &now)) break;
-        if (now_s() - shown > STATUS_S) status_line(s, &now), shown = now_s();
+        if (clock_s() - shown > STATUS_S) status_line(s, &now), shown = clock_s();
         clock_sleep_until(clock_now_ns() + LOOK_MS * NS_PER_MS);
     }
-}
-
-static json_t *times_json(const times *t)
-{
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f}", "n", (json_int_t)t->n, "p50_us",
-                     times_quantile(t, 0.5), "p99_us", times_quantile(t, 0.99), "p999_us",
-                     times_quantile(t, 0.999), "p9999_us", times_quantile(t, 0.9999), "max_us", t->max_us);
 }
 
 static void leave(int number)

@@ -2,12 +2,10 @@
  */
 #include "cli/eval.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/commands.h"
 #include "cli/motion.h"
@@ -123,7 +121,7 @@ static int read_course_options(const args *a, course_options *o)
         return EXIT_USAGE;
     if (starts != floor(starts)) return cli_usage(a, "--starts is %g, expected a whole number", starts);
     *o = (course_options){.limit_s = limit, .hold_s = hold, .starts = (int)starts};
-    return motion_options(a, "in-fps", &o->reading);
+    return motion_options(a, &o->reading);
 }
 
 static hrc_status load_courses(eval_session *s, const course_options *o, hrc_error *err)
@@ -187,17 +185,6 @@ static int read_seeds(eval_session *s)
 
 /* ---- The command ---- */
 
-static void show(void *ctx, double fraction)
-{
-    progress_show(ctx, fraction, "");
-}
-
-static hrc_status make_folder(const char *folder, hrc_error *err)
-{
-    if (!folder || mkdir(folder, 0777) == 0 || errno == EEXIST) return HRC_OK;
-    return fail(err, HRC_EFILE, "%s: cannot make the folder: %s", folder, strerror(errno));
-}
-
 /* The methods with every seed, those of the first seed first. */
 static int with_seeds(method *out, const eval_session *s)
 {
@@ -231,14 +218,14 @@ static hrc_status measure(eval_session *s, hrc_error *err)
     method rows[EVALUATE_MAX_METHODS];
     const char *folder = arg(s->a, "keep");
     pool *threads = NULL;
-    TRY(make_folder(folder, err));
+    if (folder) TRY(file_folder(folder, err));
     TRY(pool_create(&threads, s->a->threads, err));
     progress bar = progress_begin(s->a, "evaluating");
     const evaluate_options options = {.cfg = &s->a->cfg,
                                       .threads = threads,
                                       .record = folder || arg(s->a, "out") || arg(s->a, "natural"),
                                       .folder = folder,
-                                      .progress = show,
+                                      .progress = progress_fraction,
                                       .stop = cli_interrupted,
                                       .ctx = &bar};
     if (folder) cli_save_on_interrupt();
@@ -262,10 +249,7 @@ static hrc_status write_csv(const eval_session *s, hrc_error *err)
     text rows = {0};
     if (!path) return HRC_OK;
     eval_csv(&rows, s);
-    hrc_status status = text_ok(&rows) ? file_write(path, &(file_piece){rows.data, rows.size}, 1, err)
-                                       : fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    text_free(&rows);
-    return status;
+    return text_write(&rows, path, err);
 }
 
 static hrc_status write_report(const eval_session *s, hrc_error *err)

@@ -65,11 +65,6 @@ static int print_text(const planner_report *r)
     return EXIT_DONE;
 }
 
-static void show(void *ctx, double fraction)
-{
-    progress_show(ctx, fraction, "");
-}
-
 /* The held-out clips of what was loaded, moved to the front. Clip files given by name are all judged. */
 static int keep_heldout(motions *m, bool from_corpus)
 {
@@ -91,16 +86,17 @@ static int run_eval_planner(const args *a)
     pool *threads = NULL;
     planner_report report;
     planner_options options = planner_defaults();
-    double starts = 200, steps = options.steps, t_start = (double)options.t_start,
-           noise = (double)options.noise;
+    int starts = 200;
+    double t_start = (double)options.t_start, noise = (double)options.noise;
     const char *path = arg(a, "model"), *corpus_path = arg(a, "corpus");
     if (!path) return cli_usage(a, "--model is missing");
     if ((corpus_path != NULL) == (a->n > 0)) return cli_usage(a, "give --corpus FILE or motion files");
-    if (!arg_number(a, "starts", 24, 1e6, &starts) || !arg_number(a, "steps", 1, INFER_MAX_STEPS, &steps) ||
+    if (!arg_int(a, "starts", 24, 1000000, &starts) ||
+        !arg_int(a, "steps", 1, INFER_MAX_STEPS, &options.steps) ||
         !arg_number(a, "t-start", 0.01, 1, &t_start) || !arg_number(a, "noise", 0.001, 2, &noise))
         return EXIT_USAGE;
     options.noise = (float)noise;
-    options.steps = (int)steps, options.t_start = (float)t_start;
+    options.t_start = (float)t_start;
     options.warm_start = !arg(a, "cold");
     options.precision = arg(a, "bf16") ? NN_BF16 : NN_FLOAT;
     progress bar = progress_begin(a, "planning");
@@ -113,7 +109,7 @@ static int run_eval_planner(const args *a)
     if (status == HRC_OK)
         status =
             planner_evaluate(&report, &model, &options, data.clips, keep_heldout(&data, corpus_path != NULL),
-                             (int)starts, a->seed, threads, show, &bar, &err);
+                             starts, a->seed, threads, progress_fraction, &bar, &err);
     progress_end(&bar);
     int code = status < 0 ? cli_fail(&err)
                : a->json  ? print_json(&report, model.net.layout.count)

@@ -167,21 +167,22 @@ int eval_print_json(const eval_session *s)
 
 /* ---- Table ---- */
 
-/* Each in 9 columns; "-" where there is nothing to tell. */
-static void print_share(double x)
+static void print_or_dash(double x, const char *format, const char *dash)
 {
     if (isfinite(x))
-        printf(" %6.1f %%", 100 * x);
+        printf(format, x);
     else
-        printf(" %8s", "-");
+        printf("%s", dash);
+}
+
+static void print_share(double x)
+{
+    print_or_dash(100 * x, " %6.1f %%", "        -");
 }
 
 static void print_error(double x)
 {
-    if (isfinite(x))
-        printf(" %8.3f", x);
-    else
-        printf(" %8s", "-");
+    print_or_dash(x, " %8.3f", "        -");
 }
 
 static void print_row(const char *name, const summary *s)
@@ -197,25 +198,15 @@ static void print_row(const char *name, const summary *s)
     printf("\n");
 }
 
-static void print_cell(double x, double scale, const char *unit)
-{
-    if (isfinite(x))
-        printf(" %8.1f %-2s", scale * x, unit);
-    else
-        printf(" %8s %-2s", "-", "");
-}
-
 static void print_endurance_row(const eval_session *s, int m, const char *category)
 {
     endurance e;
     endurance_of(&e, &s->results, m, s->list.courses, category);
     if (!e.n) return;
     printf("  %-22.22s %4d", category ? category : "all", e.n);
-    print_cell(e.survived, 100, "%");
-    print_cell(e.recovered, 100, "%");
-    print_cell(e.recovered_late, 100, "%");
-    print_cell(e.back, 100, "%");
-    print_cell(e.stand_p50_s, 1, "s");
+    const double shares[] = {e.survived, e.recovered, e.recovered_late, e.back};
+    for (int i = 0; i < COUNT(shares); i++) print_or_dash(100 * shares[i], " %8.1f %% ", "        -   ");
+    print_or_dash(e.stand_p50_s, " %8.1f s ", "        -   ");
     printf("\n");
 }
 
@@ -251,12 +242,7 @@ static void print_natural(const eval_session *s, int m)
         naturalness mean;
         const int n = natural_mean(&mean, s->natural, &s->results, m, s->list.courses, NULL, recovery);
         printf("\n  %-22s %4d", recovery ? "while out of bounds" : "whole rollouts", n);
-        for (int f = 0; f < NATURAL_COUNT; f++) {
-            if (isfinite(natural_at(&mean, f)))
-                printf(" %10.4g", natural_at(&mean, f));
-            else
-                printf(" %10s", "-");
-        }
+        for (int f = 0; f < NATURAL_COUNT; f++) print_or_dash(natural_at(&mean, f), " %10.4g", "          -");
     }
     printf("\n");
 }
@@ -313,13 +299,6 @@ int eval_print_text(const eval_session *s)
 /* ---- CSV ---- */
 
 /* Names are quoted: clips may be called anything. */
-static void add_quoted(text *out, const char *word)
-{
-    text_add(out, "\"");
-    for (; *word; word++) text_add(out, *word == '"' ? "\"\"" : "%c", *word);
-    text_add(out, "\"");
-}
-
 void eval_csv(text *out, const eval_session *s)
 {
     text_add(out, "method,name,category,first,frames");
@@ -329,11 +308,11 @@ void eval_csv(text *out, const eval_session *s)
         for (int i = 0; i < s->list.n; i++) {
             const course *c = &s->list.courses[i];
             const course_result *r = &outcome_of(&s->results, m, i)->result;
-            add_quoted(out, s->methods.list[m].name);
+            text_add_quoted(out, s->methods.list[m].name);
             text_add(out, ",");
-            add_quoted(out, c->name);
+            text_add_quoted(out, c->name);
             text_add(out, ",");
-            add_quoted(out, c->category);
+            text_add_quoted(out, c->category);
             text_add(out, ",%d,%d", c->first, r->frames);
             for (int f = 0; f < FIGURE_COUNT; f++) {
                 const double x = figure_of(&r->figures, f);

@@ -14,7 +14,6 @@
 #include "eval/course.h"
 #include "eval/courses.h"
 #include "motion/import/formats.h"
-#include "motion/shipped.h"
 #include "plan/flow.h"
 #include "plan/onnx.h"
 #include "plan/planner.h"
@@ -95,22 +94,34 @@ static hrc_status parity_measure(parity *out, const hrc_model *leads, const hrc_
 #define PARITY_RAD 1e-4
 #define PARITY_TIES 0.02 /* share of steps at which a number of the token lies between two levels */
 
-/* The velocity for x_i = cond_i = sin(0.37 i) at t = 0.54, so that a reader of the ONNX file can
- * check what its own runtime makes of it. */
+/* x_i = sin(0.37 i): inputs of examples, by which a reader of an ONNX file can check what its own runtime
+ * makes of it. */
+static void fill_example(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) x[i] = sinf(0.37f * (float)i);
+}
+
+static json_t *floats_json(const float *x, int n)
+{
+    json_t *out = json_array();
+    for (int i = 0; i < n; i++) json_array_append_new(out, json_number((double)x[i]));
+    return out;
+}
+
+/* The velocity of the example at t = 0.54. */
 static hrc_status example(json_t **out, const plan_model *m, hrc_error *err)
 {
     float x[PLAN_K * PLAN_D], cond[PLAN_COND_MAX], v[PLAN_K * PLAN_D], t = EXAMPLE_T;
     const int n = PLAN_K * PLAN_D;
     infer *s;
-    for (int i = 0; i < n; i++) x[i] = sinf(0.37f * (float)i);
-    for (int i = 0; i < m->net.shape.cond; i++) cond[i] = sinf(0.37f * (float)i);
+    fill_example(x, (size_t)n);
+    fill_example(cond, (size_t)m->net.shape.cond);
     TRY(infer_create(&s, &m->net, m->params, NN_FLOAT, &t, 1, NULL, err));
     infer_begin(s, cond);
     infer_step(s, v, x, 0);
     infer_free(s);
-    *out = json_array();
-    for (int i = 0; i < n; i++)
-        json_array_append_new(*out, json_number((double)(flow_skip(t) * x[i] + flow_gain(t) * v[i])));
+    for (int i = 0; i < n; i++) v[i] = flow_skip(t) * x[i] + flow_gain(t) * v[i];
+    *out = floats_json(v, n);
     return HRC_OK;
 }
 
@@ -230,10 +241,7 @@ static hrc_status write_yaml(const char *path, hrc_error *err)
     add_joints(&t, "    offset", POSE);
     text_add(&t, "    joint_ids: null\n");
     add_observations(&t);
-    hrc_status status = text_ok(&t) ? file_write(path, &(file_piece){t.data, t.size}, 1, err)
-                                    : fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    text_free(&t);
-    return status;
+    return text_write(&t, path, err);
 }
 
 /* ---- The motion as that runner reads it: the rows that lie in the graph ---- */
@@ -260,7 +268,7 @@ static hrc_status write_npz(const char *path, const hrc_motion *motion, hrc_erro
 
 static hrc_status find_places(places *p, onnx_dialect dialect, const char *out, hrc_error *err)
 {
-    const char *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out;
+    const char *name = file_name(out);
     const int folder = (int)(name - out), stem = (int)strlen(name) - 5;
     if (folder + 2 * stem > 3900 || stem > 180) return fail(err, HRC_EFILE, "%.80s...: too long a name", out);
     snprintf(p->folder, sizeof p->folder, "%.*s%.*s.unproven", folder, out, stem, name);
@@ -333,22 +341,21 @@ static hrc_status write_checked(parity *p, const args *a, const hrc_model *m, co
     return status;
 }
 
-/* The actions for proprio_i = window_i = sin(0.37 i), for the same purpose as `example`. */
+/* The actions for example observations. */
 static hrc_status example_actions(json_t **out, const track_model *m, hrc_error *err)
 {
     float proprio[OBS_PROPRIO], window[OBS_WINDOW], action[HRC_JOINTS];
     tracker *t;
-    for (int i = 0; i < OBS_PROPRIO; i++) proprio[i] = sinf(0.37f * (float)i);
-    for (int i = 0; i < OBS_WINDOW; i++) window[i] = sinf(0.37f * (float)i);
+    fill_example(proprio, OBS_PROPRIO);
+    fill_example(window, OBS_WINDOW);
     TRY(tracker_create(&t, m, NN_FLOAT, err));
     tracker_infer(t, action, proprio, window);
     tracker_free(t);
-    *out = json_array();
-    for (int i = 0; i < HRC_JOINTS; i++) json_array_append_new(*out, json_number((double)action[i]));
+    *out = floats_json(action, HRC_JOINTS);
     return HRC_OK;
 }
 
-/* The actions for obs_i = sin(0.37 i), of our own interpreter. */
+/* The same of a file with its motion, by our own interpreter. */
 static hrc_status example_with_motion(json_t **out, const char *path, hrc_error *err)
 {
     others_model m;
@@ -356,13 +363,9 @@ static hrc_status example_with_motion(json_t **out, const char *path, hrc_error 
     TRY(others_load(&m, path, err));
     hrc_status status = onnx_runner_create(&r, m.program, err);
     if (status == HRC_OK) {
-        float *obs = onnx_runner_input(r, m.observation);
-        for (size_t i = 0; i < onnx_input_count(m.program, m.observation); i++)
-            obs[i] = sinf(0.37f * (float)i);
+        fill_example(onnx_runner_input(r, m.observation), onnx_input_count(m.program, m.observation));
         onnx_run(r);
-        *out = json_array();
-        for (int i = 0; i < HRC_JOINTS; i++)
-            json_array_append_new(*out, json_number((double)onnx_runner_output(r, m.action)[i]));
+        *out = floats_json(onnx_runner_output(r, m.action), HRC_JOINTS);
     }
     onnx_runner_free(r);
     others_model_free(&m);
@@ -374,8 +377,7 @@ static int told_with_motion(const args *a, const parity *p, onnx_dialect dialect
     json_t *v = NULL;
     hrc_error err;
     const bool unitree = dialect == ONNX_UNITREE;
-    const char *slash = strrchr(out, '/');
-    const int folder = slash ? (int)(slash - out) + 1 : 0, stem = (int)strlen(out) - 5;
+    const int folder = (int)(file_name(out) - out), stem = (int)strlen(out) - 5;
     if (a->json && example_with_motion(&v, out, &err) < 0) return cli_fail(&err);
     if (a->json)
         return cli_json(json_pack("{s:s, s:s, s:i, s:f, s:i, s:o}", "onnx", out, "dialect", arg(a, "dialect"),

@@ -5,7 +5,6 @@
 
 #include "base/status.h"
 #include "control/library.h"
-#include "motion/shipped.h"
 
 #define SHIPPED_PLANNER "models/planner.safetensors"
 
@@ -42,25 +41,43 @@ hrc_status models_fit(const models *m, const config *cfg, hrc_error *err)
                 m->tracker_path, kd[worst], G1_JOINT[worst].name, 1e3 * longest, 1e3 * cfg->sim_timestep);
 }
 
-static hrc_status load_named(models *m, const args *a, bool with_planner, hrc_error *err)
+static bool is_shipped(const char *name)
 {
-    const char *planner = with_planner ? arg(a, "planner") : "off";
-    const bool on = !strcmp(planner, "on"), off = !strcmp(planner, "off");
+    char path[4096];
+    return shipped_path(path, sizeof path, name);
+}
+
+/* found: a shipped model that is not there is left out, not refused. */
+static hrc_status load_named(models *m, const args *a, bool with_planner, bool found, hrc_error *err)
+{
+    const char *tracker = arg(a, "tracker"), *planner = with_planner ? arg(a, "planner") : "off";
+    const bool own = arg_given(a, "tracker"), on = !strcmp(planner, "on"), off = !strcmp(planner, "off");
+    hrc_status status = HRC_OK;
     *m = (models){.planner_path = "off"};
-    hrc_status status =
-        load_one(&m->tracker, m->tracker_path, arg(a, "tracker"), !arg_given(a, "tracker"), HRC_TRACKER, err);
-    if (status == HRC_OK && !off)
+    if (own || !found || is_shipped(tracker))
+        status = load_one(&m->tracker, m->tracker_path, tracker, !own, HRC_TRACKER, err);
+    if (status == HRC_OK && !off && !(on && found && !is_shipped(SHIPPED_PLANNER)))
         status = load_one(&m->planner, m->planner_path, on ? SHIPPED_PLANNER : planner, on, HRC_PLANNER, err);
+    if (status < 0) models_free(m);
+    return status;
+}
+
+static hrc_status load_fitting(models *m, const args *a, bool with_planner, bool found, hrc_error *err)
+{
+    TRY(load_named(m, a, with_planner, found, err));
+    hrc_status status = models_fit(m, &a->cfg, err);
     if (status < 0) models_free(m);
     return status;
 }
 
 hrc_status models_load(models *m, const args *a, bool with_planner, hrc_error *err)
 {
-    TRY(load_named(m, a, with_planner, err));
-    hrc_status status = models_fit(m, &a->cfg, err);
-    if (status < 0) models_free(m);
-    return status;
+    return load_fitting(m, a, with_planner, false, err);
+}
+
+hrc_status models_load_found(models *m, const args *a, hrc_error *err)
+{
+    return load_fitting(m, a, true, true, err);
 }
 
 hrc_status models_open(models *m, const char *tracker, const char *planner, hrc_error *err)
@@ -69,28 +86,6 @@ hrc_status models_open(models *m, const char *tracker, const char *planner, hrc_
     hrc_status status = load_one(&m->tracker, m->tracker_path, tracker, false, HRC_TRACKER, err);
     if (status == HRC_OK && planner)
         status = load_one(&m->planner, m->planner_path, planner, false, HRC_PLANNER, err);
-    if (status < 0) models_free(m);
-    return status;
-}
-
-static bool is_shipped(const char *name)
-{
-    char path[4096];
-    return shipped_path(path, sizeof path, name);
-}
-
-hrc_status models_load_found(models *m, const args *a, hrc_error *err)
-{
-    const char *planner = arg(a, "planner");
-    const bool on = !strcmp(planner, "on"), off = !strcmp(planner, "off");
-    hrc_status status = HRC_OK;
-    *m = (models){.planner_path = "off"};
-    if (arg_given(a, "tracker") || is_shipped(arg(a, "tracker")))
-        status = load_one(&m->tracker, m->tracker_path, arg(a, "tracker"), !arg_given(a, "tracker"),
-                          HRC_TRACKER, err);
-    if (status == HRC_OK && !off && (!on || is_shipped(SHIPPED_PLANNER)))
-        status = load_one(&m->planner, m->planner_path, on ? SHIPPED_PLANNER : planner, on, HRC_PLANNER, err);
-    if (status == HRC_OK) status = models_fit(m, &a->cfg, err);
     if (status < 0) models_free(m);
     return status;
 }
@@ -106,21 +101,34 @@ void models_free(models *m)
 
 bool deploy_address(const args *a, wire_address *at)
 {
-    double domain;
     *at = (wire_address){.net = arg(a, "net")};
-    if (!at->net || !arg_given(a, "domain")) {
-        cli_usage(a, "--%s is missing: nothing is sent on a network that was not named",
-                  at->net ? "domain" : "net");
-        return false;
-    }
-    if (!arg_number(a, "domain", 0, 230, &domain)) return false;
-    at->domain = (int)domain;
-    return true;
+    if (!at->net || !arg_given(a, "domain"))
+        return cli_refuse(a, "--%s is missing: nothing is sent on a network that was not named",
+                          at->net ? "domain" : "net");
+    return arg_int(a, "domain", 0, 230, &at->domain);
+}
+
+json_t *times_json(const times *t)
+{
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f}", "n", (json_int_t)t->n, "p50_us",
+                     times_quantile(t, 0.5), "p99_us", times_quantile(t, 0.99), "p999_us",
+                     times_quantile(t, 0.999), "p9999_us", times_quantile(t, 0.9999), "max_us", t->max_us);
+}
+
+brain_setup setup_of(const models *m, const char *motion, const config *cfg, uint64_t seed)
+{
+    return (brain_setup){.tracker = m->tracker,
+                         .planner = m->planner,
+                         .tracker_path = m->tracker_path,
+                         .planner_path = m->planner_path,
+                         .motion = motion,
+                         .cfg = cfg,
+                         .seed = seed};
 }
 
 hrc_status deploy_models(const args *a, models *m, hrc_error *err)
 {
-    TRY(load_named(m, a, true, err));
+    TRY(load_named(m, a, true, false, err));
     if (!model_of_others(m->tracker)) return HRC_OK;
     models_free(m);
     return fail(err, HRC_EINVAL,

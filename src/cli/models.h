@@ -3,7 +3,7 @@
 #define HRC_CLI_MODELS_H
 
 #include "cli/cli.h"
-#include "deploy/wire.h"
+#include "deploy/deploy.h"
 
 #define OPTION_TRACKER                                                                                       \
     {                                                                                                        \
@@ -37,5 +37,10 @@ bool deploy_address(const args *a, wire_address *at);
 
 /* --tracker and --planner; policies of others are refused. */
 hrc_status deploy_models(const args *a, models *m, hrc_error *err);
+
+/* The controller of these models, which follows the motion; how that is read is for the caller to set. */
+brain_setup setup_of(const models *m, const char *motion, const config *cfg, uint64_t seed);
+
+json_t *times_json(const times *t); /* how often, quantiles and the longest, us */
 
 #endif

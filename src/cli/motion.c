@@ -13,10 +13,10 @@ static void note_rate(const void *ctx, const char *path, const clip_decisions *w
     cli_note(ctx, "%s: frame rate %s", path, why->fps);
 }
 
-int motion_options(const args *a, const char *fps, clip_options *out)
+int motion_options(const args *a, clip_options *out)
 {
     *out = (clip_options){.quat = arg(a, "quat"), .noted = note_rate, .ctx = a};
-    if (!arg_number(a, fps, 0.1, 10000, &out->fps)) return EXIT_USAGE;
+    if (!arg_number(a, "in-fps", 0.1, 10000, &out->fps)) return EXIT_USAGE;
     if (out->quat && strcmp(out->quat, "wxyz") && strcmp(out->quat, "xyzw"))
         return cli_usage(a, "--quat is \"%.20s\", expected wxyz or xyzw", out->quat);
     return EXIT_DONE;
@@ -24,9 +24,8 @@ int motion_options(const args *a, const char *fps, clip_options *out)
 
 hrc_status motion_reading(const args *a, clip_options *out, hrc_error *err)
 {
-    return motion_options(a, "in-fps", out) == EXIT_DONE
-               ? HRC_OK
-               : fail(err, HRC_EINVAL, "the motions cannot be read so");
+    return motion_options(a, out) == EXIT_DONE ? HRC_OK
+                                               : fail(err, HRC_EINVAL, "the motions cannot be read so");
 }
 
 const char *motion_out(const args *a)

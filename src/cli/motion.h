@@ -6,27 +6,21 @@
 #include "motion/clip.h"
 #include "motion/quality.h"
 
-/* Rows of the option tables; `fps` is what the rate of the input is called. */
-#define OPTION_QUAT                                                                                          \
+/* Rows of the option tables: how motions are read, where they go. */
+#define OPTIONS_READING                                                                                      \
+    {"quat", "ORDER", NULL, "order of the root quaternion, wxyz or xyzw; default: by evidence"},             \
     {                                                                                                        \
-        "quat", "ORDER", NULL, "order of the root quaternion, wxyz or xyzw; default: by evidence"            \
+        "in-fps", "N", NULL, "frame rate of the input; default: from the file, else by its name and motion"  \
     }
-#define OPTION_INPUT_FPS(name)                                                                               \
-    {                                                                                                        \
-        name, "N", NULL, "frame rate of the input; default: from the file, else by its name and motion"      \
-    }
-#define OPTIONS_READING OPTION_QUAT, OPTION_INPUT_FPS("in-fps")
 #define OPTION_OUT                                                                                           \
     {                                                                                                        \
         "out", "FILE", NULL, "where to write (-o): .safetensors, .npz or .csv"                               \
     }
 
-/* EXIT_DONE, or EXIT_USAGE after saying why. `fps` is the name of the option for the rate. Whatever is read
- * so says its rate where that is not certain. */
-int motion_options(const args *a, const char *fps, clip_options *out);
-
-/* The same for commands with OPTIONS_READING; refuses with a sentence. */
-hrc_status motion_reading(const args *a, clip_options *out, hrc_error *err);
+/* OPTIONS_READING; EXIT_DONE, or EXIT_USAGE after saying why. A motion that is read so says its rate where
+ * that is not certain. */
+int motion_options(const args *a, clip_options *out);
+hrc_status motion_reading(const args *a, clip_options *out, hrc_error *err); /* refuses with a sentence */
 
 /* The file for the result, or NULL after saying that it is missing. */
 const char *motion_out(const args *a);

@@ -44,7 +44,7 @@ static int open_input(const args *a, clip *c, const char **out)
 {
     clip_options options;
     hrc_error err;
-    int code = motion_options(a, "in-fps", &options);
+    int code = motion_options(a, &options);
     if (code != EXIT_DONE) return code;
     *out = motion_out(a);
     if (!*out) return EXIT_USAGE;
@@ -73,9 +73,7 @@ static bool frame_option(const args *a, const char *name, int *frame)
     double x = *frame;
     if (!arg_number(a, name, 0, CLIP_MAX_FRAMES - 1, &x)) return false;
     *frame = (int)x;
-    if (x == floor(x)) return true;
-    cli_usage(a, "--%s is %g, expected a whole number of frames", name, x);
-    return false;
+    return x == floor(x) || cli_refuse(a, "--%s is %g, expected a whole number of frames", name, x);
 }
 
 static int run_motion_cut(const args *a)
@@ -97,7 +95,7 @@ static int run_motion_cut(const args *a)
     {"name", "TEXT", NULL, "name of the clip; default: the input's"},                                        \
         {"category", "TEXT", NULL, "label: kind of motion"},                                                 \
         {"source", "TEXT", NULL, "label: where it comes from"},                                              \
-        {"licence", "TEXT", NULL, "label: under which terms"}, OPTION_QUAT, OPTION_INPUT_FPS("in-fps")
+        {"licence", "TEXT", NULL, "label: under which terms"}, OPTIONS_READING
 
 static const option CONVERT_OPTIONS[] = {
     OPTION_OUT,

@@ -35,8 +35,8 @@ static void repair_free(repair *r)
 /* "walk.csv" and 2 make "walk-2.csv". */
 static char *numbered(const char *path, int number)
 {
-    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    int stem = dot && dot > (slash ? slash : path) ? (int)(dot - path) : (int)strlen(path);
+    const char *dot = strrchr(file_name(path), '.');
+    int stem = dot && dot > path ? (int)(dot - path) : (int)strlen(path);
     size_t size = strlen(path) + 16;
     char *out = malloc(size);
     if (out) snprintf(out, size, "%.*s-%d%s", stem, path, number, path + stem);
@@ -119,7 +119,7 @@ static int run_motion_fix(const args *a)
                          .clamp = !arg_given(a, "no-clamp"),
                          .lift = !arg_given(a, "no-lift"),
                          .lowpass_hz = a->cfg.motion_lowpass_hz};
-    int code = motion_options(a, "in-fps", &reading);
+    int code = motion_options(a, &reading);
     if (code != EXIT_DONE) return code;
     const char *out = motion_out(a);
     if (!out) return EXIT_USAGE;
@@ -138,8 +138,7 @@ static const option OPTIONS[] = {
     {"no-lowpass", NULL, NULL, "keep what is faster than motion.lowpass_hz"},
     {"no-clamp", NULL, NULL, "keep joints beyond their limits"},
     {"no-lift", NULL, NULL, "keep what is under the floor"},
-    OPTION_QUAT,
-    OPTION_INPUT_FPS("in-fps"),
+    OPTIONS_READING,
     {0},
 };
 

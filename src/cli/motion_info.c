@@ -186,7 +186,7 @@ static int run_motion_info(const args *a)
     inspection all = {.n = a->n};
     hrc_error err;
     pool *threads;
-    int code = motion_options(a, "in-fps", &all.options);
+    int code = motion_options(a, &all.options);
     if (code != EXIT_DONE) return code;
     all.options.noted = NULL; /* the report has it */
     all.reports = calloc((size_t)a->n, sizeof *all.reports);
@@ -205,7 +205,7 @@ static int run_motion_info(const args *a)
     return code;
 }
 
-static const option OPTIONS[] = {OPTION_QUAT, OPTION_INPUT_FPS("in-fps"), {0}};
+static const option OPTIONS[] = {OPTIONS_READING, {0}};
 
 const command CMD_MOTION_INFO = {
     .name = "motion info",

@@ -1,12 +1,10 @@
 /* heracles motion retarget: human motions (BVH) onto the robot, many at once. */
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/pool.h"
 #include "cli/commands.h"
@@ -33,12 +31,10 @@ typedef struct {
     pthread_mutex_t lock; /* of done and bar */
 } batch;
 
-/* Time of this thread on its core: what others do on the machine does not count. */
+/* Time of this thread on its core: other programs on the machine do not count. */
 static double thread_seconds(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return 1e-9 * (double)clock_ns_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static hrc_status run_job(job *j, const retarget_options *options)
@@ -46,11 +42,11 @@ static hrc_status run_job(job *j, const retarget_options *options)
     bvh b;
     clip c = {0};
     double start = thread_seconds();
-    const char *slash = strrchr(j->path, '/'); /* the source is a name: equal input, equal bytes, anywhere */
     TRY(bvh_load(&b, j->path, NULL, &j->err));
     hrc_status status = retarget(&c, &j->report, &b, j->path, options, &j->err);
     j->seconds = thread_seconds() - start;
-    if (status >= 0) status = clip_label(&c, "", slash ? slash + 1 : j->path, "", &j->err);
+    /* The source is a name without folder: equal input, equal bytes, anywhere. */
+    if (status >= 0) status = clip_label(&c, "", file_name(j->path), "", &j->err);
     if (status >= 0) status = quality_measure(&j->q, &c, &j->err);
     if (status >= 0) status = clip_save(&c, j->out, &j->err);
     clip_free(&c);
@@ -77,7 +73,7 @@ static void work(void *ctx, int item, int worker)
 static char *out_path(const char *in, const char *out, bool folder)
 {
     if (!folder) return strdup(out);
-    const char *slash = strrchr(in, '/'), *name = slash ? slash + 1 : in, *dot = strrchr(name, '.');
+    const char *name = file_name(in), *dot = strrchr(name, '.');
     int stem = dot ? (int)(dot - name) : (int)strlen(name);
     size_t size = strlen(out) + (size_t)stem + 32;
     char *path = malloc(size);
@@ -127,9 +123,8 @@ static int show(const batch *b)
             continue;
         }
         motion += j->q.seconds;
-        const char *slash = strrchr(j->out, '/');
         if (!b->a->json && rows++ == 0) quality_row_head();
-        if (!b->a->json) quality_row(slash ? slash + 1 : j->out, &j->q);
+        if (!b->a->json) quality_row(file_name(j->out), &j->q);
     }
     double key = median_key_error(b, scratch), speed = work_seconds > 0 ? motion / work_seconds : 0;
     free(scratch);
@@ -151,8 +146,7 @@ static int prepare(batch *b, const char *out, hrc_error *err)
 {
     struct stat info;
     bool folder = b->n > 1 || (stat(out, &info) == 0 && S_ISDIR(info.st_mode)) || out[strlen(out) - 1] == '/';
-    if (folder && mkdir(out, 0777) != 0 && errno != EEXIST)
-        return fail(err, HRC_EFILE, "%s: cannot make the folder: %s", out, strerror(errno));
+    if (folder) TRY(file_folder(out, err));
     b->jobs = calloc((size_t)b->n, sizeof *b->jobs);
     if (!b->jobs) abort();
     for (int i = 0; i < b->n; i++) {

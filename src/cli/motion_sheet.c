@@ -114,12 +114,10 @@ static void draw_cell(const canvas *v, double x0, double y0, const char *label)
 static void draw_robot(const canvas *v, const clip *c, int frame, double x0, double y0)
 {
     stroke strokes[G1_GEOMS + G1_LINKS];
-    double qpos[HRC_NQ];
     int n = 0;
     fk_pose pose;
     capsule capsules[G1_GEOMS];
-    for (int k = 0; k < HRC_NQ; k++) qpos[k] = (double)clip_frame(c, frame)[k];
-    fk(&pose, qpos);
+    fk_frame(&pose, clip_frame(c, frame));
     capsules_place(capsules, &pose);
     for (int i = 0; i < G1_GEOMS; i++, n++) {
         strokes[n] = (stroke){.width = 2 * capsules[i].radius, .s = link_side(capsules[i].link)};
@@ -131,7 +129,7 @@ static void draw_robot(const canvas *v, const clip *c, int frame, double x0, dou
         memcpy(strokes[n].a, pose.pos[G1_LINK[i].parent], sizeof strokes[n].a);
         memcpy(strokes[n].b, pose.pos[i], sizeof strokes[n].b);
     }
-    draw_strokes(v, strokes, n, qpos, x0, y0);
+    draw_strokes(v, strokes, n, pose.pos[G1_PELVIS], x0, y0);
 }
 
 /* ---- The person ---- */
@@ -270,14 +268,15 @@ static hrc_status make_sheet(const args *a, const sheet_options *options, const 
 static int run_sheet(const args *a)
 {
     const char *out = motion_out(a), *joints = arg(a, "skeleton");
-    double poses, columns, from;
+    sheet_options options = {0};
+    double from = 0;
     skeleton_map map;
     hrc_error err;
-    if (!out || !arg_number(a, "poses", 1, 1000, &poses) || !arg_number(a, "columns", 1, 100, &columns) ||
-        !arg_number(a, "from", -360, 360, &from))
+    if (!out || !arg_int(a, "poses", 1, 1000, &options.poses) ||
+        !arg_int(a, "columns", 1, 100, &options.columns) || !arg_number(a, "from", -360, 360, &from))
         return EXIT_USAGE;
+    options.azimuth = from * M_PI / 180;
     if (joints && skeleton_map_load(&map, joints, &err) < 0) return cli_fail(&err);
-    sheet_options options = {(int)poses, (int)columns, from * M_PI / 180};
     if (make_sheet(a, &options, joints ? &map : NULL, out, &err) < 0) return cli_fail(&err);
     if (a->json) return cli_json(json_pack("{s:s}", "file", out));
     cli_note(a, "%s", out);

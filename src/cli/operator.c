@@ -137,16 +137,12 @@ void printer_status(printer *p, const char *text)
 
 uint64_t printer_close(printer *p)
 {
-    struct timespec until;
     if (!p) return 0;
     pthread_mutex_lock(&p->lock);
     if (p->in_status && p->n < BYTES) append(p, "\n", 1);
     p->stop = true;
     pthread_cond_signal(&p->changed);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += LAST_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
+    const struct timespec until = clock_spec(clock_now_ns() + LAST_MS * NS_PER_MS);
     while (!p->done && pthread_cond_timedwait(&p->changed, &p->lock, &until) == 0) {}
     uint64_t dropped = p->dropped;
     bool done = p->done;

@@ -31,11 +31,9 @@ static hrc_status load_pose(float out[HRC_NQ], const char *text, const float *st
     if (!at || end == at + 1 || *end || (size_t)(at - text) >= sizeof path)
         return fail(err, HRC_EINVAL, "\"%.80s\" is not FILE@FRAME", text);
     snprintf(path, sizeof path, "%.*s", (int)(at - text), text);
-    clip original, c;
-    TRY(clip_load(&original, path, reading, NULL, err));
-    hrc_status status = clip_resample(&c, &original, PLAN_FPS, err);
-    clip_free(&original);
-    TRY(status);
+    clip c;
+    TRY(clip_load_at(&c, path, PLAN_FPS, reading, err));
+    hrc_status status = HRC_OK;
     long index = frame < 0 ? c.n + frame : frame;
     if (index < 0 || index >= c.n)
         status = fail(err, HRC_EINVAL, "%s: frame %ld, expected 0 to %d (at 50 fps)", path, frame, c.n - 1);

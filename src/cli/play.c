@@ -5,7 +5,6 @@
 #include "cli/commands.h"
 #include "cli/models.h"
 #include "cli/motion.h"
-#include "motion/shipped.h"
 #include "play/server.h"
 
 #define CORPUS "motions/cmu.safetensors"
@@ -17,7 +16,7 @@ typedef struct {
     clip_options reading;
     pool *threads;
     sim *physics;
-    recorder *record;
+    tape *record;
     playground *scene;
     play_server *server;
     double until_s; /* 0: until Ctrl-C */
@@ -47,7 +46,7 @@ static hrc_status set_the_scene(const args *a, show *s, hrc_error *err)
     const int first = a->n ? 0 : catalog_find(&s->motions, FIRST);
     TRY(pool_create(&s->threads, PLAY_ROBOTS, err));
     TRY(sim_create(&s->physics, &a->cfg, s->threads, err));
-    TRY(recorder_create(&s->record, err));
+    TRY(tape_create(&s->record, err));
     const playground_resources resources = {.tracker = s->models.tracker,
                                             .planner = s->models.planner,
                                             .physics = s->physics,
@@ -63,7 +62,7 @@ static void close_all(show *s)
 {
     play_server_free(s->server);
     playground_free(s->scene);
-    recorder_free(s->record);
+    tape_free(s->record);
     sim_free(s->physics);
     pool_free(s->threads);
     catalog_close(&s->motions);
@@ -73,7 +72,7 @@ static void close_all(show *s)
 static bool over(void *ctx)
 {
     const show *s = ctx;
-    return cli_interrupted() || (s->until_s > 0 && now_s() > s->until_s);
+    return cli_interrupted() || (s->until_s > 0 && clock_s() > s->until_s);
 }
 
 /* A missing model is said here and on the page. */
@@ -129,16 +128,17 @@ static int report(const args *a, show *s)
 static int run_play(const args *a)
 {
     hrc_error err;
-    double port, seconds;
+    int port = 0;
+    double seconds = 0;
     show s = {0};
-    if (!arg_number(a, "port", 0, 65535, &port) || !arg_number(a, "seconds", 0, 1e9, &seconds))
+    if (!arg_int(a, "port", 0, 65535, &port) || !arg_number(a, "seconds", 0, 1e9, &seconds))
         return EXIT_USAGE;
     cli_save_on_interrupt();
     hrc_status status = models_load_found(&s.models, a, &err);
     if (status == HRC_OK) status = open_motions(a, &s, &err);
     if (status == HRC_OK) status = set_the_scene(a, &s, &err);
-    if (seconds > 0) s.until_s = now_s() + seconds;
-    if (status == HRC_OK) status = serve(a, &s, (int)port, &err);
+    if (seconds > 0) s.until_s = clock_s() + seconds;
+    if (status == HRC_OK) status = serve(a, &s, port, &err);
     int code = status < 0 ? cli_fail(&err) : report(a, &s);
     close_all(&s);
     return code;

@@ -71,26 +71,26 @@ static hrc_status save_as(session *s, const char *path, hrc_error *err)
     print_counts(counts, sizeof counts, &s->counts);
     const tensor_meta meta[] = {
         {"next", next}, {"seed", seed}, {"run", s->run}, {"ranks", ranks}, {"counts", counts}};
-    s->saved = now_s();
+    s->saved = clock_s();
     return lessons_save(&s->made, path, meta, COUNT(meta), err);
 }
 
 static hrc_status check_meta(const tensorfile *file, const char *key, const char *expected, hrc_error *err)
 {
-    const char *found = tensorfile_meta(file, key);
-    if (found && !strcmp(found, expected)) return HRC_OK;
+    const char *found = tensorfile_text(file, key, "(missing)");
+    if (!strcmp(found, expected)) return HRC_OK;
     return fail(err, HRC_EFORMAT, "%s: %s is \"%.24s\", expected \"%s\": this is another run's", file->path,
-                key, found ? found : "(missing)", expected);
+                key, found, expected);
 }
 
 static hrc_status read_progress(session *s, const tensorfile *file, bool resumes, hrc_error *err)
 {
-    const char *next = tensorfile_meta(file, "next");
-    char *end = NULL;
-    const long done = next ? strtol(next, &end, 10) : -1;
-    if (!next || end == next || *end || done < 0 || done > s->situations)
-        return fail(err, HRC_EFORMAT, "%s: next is \"%.24s\", expected 0 to %d situations", file->path,
-                    next ? next : "(missing)", s->situations);
+    const char *next = tensorfile_text(file, "next", "(missing)");
+    char *end;
+    const long done = strtol(next, &end, 10);
+    if (end == next || *end || done < 0 || done > s->situations)
+        return fail(err, HRC_EFORMAT, "%s: next is \"%.24s\", expected 0 to %d situations", file->path, next,
+                    s->situations);
     if (!add_counts(&s->counts, tensorfile_meta(file, "counts")))
         return fail(err, HRC_EFORMAT, "%s: has no counts of a practice under way", file->path);
     if (resumes) s->next = (int)done;
@@ -222,14 +222,14 @@ static void tell_ways(const session *s)
 static hrc_status run(session *s, hrc_error *err)
 {
     progress bar = progress_begin(s->a, "practice");
-    s->saved = now_s();
+    s->saved = clock_s();
     while (s->next < s->situations && !comm_any(cli_interrupted())) {
         const int block = BLOCK * comm_size(), first = s->next + BLOCK * comm_rank();
         const int left = s->situations - first, n = left < BLOCK ? left : BLOCK;
         if (n > 0) TRY(practice_run(s->room, first, n, &s->made, &s->counts, err));
         s->next = s->next + block < s->situations ? s->next + block : s->situations;
         if (comm_rank() == 0) show(s, &bar);
-        if (now_s() - s->saved > s->save_every_s) TRY(save_as(s, s->part, err));
+        if (clock_s() - s->saved > s->save_every_s) TRY(save_as(s, s->part, err));
     }
     progress_end(&bar);
     return save_as(s, s->part, err);
@@ -300,23 +300,18 @@ static int report(const session *s)
 static int run_practice(const args *a)
 {
     session s = {.a = a, .out = arg(a, "out")};
-    double situations = 1000, attempts = 6, kept = 2, noise = 1, seconds = 10, minutes = 3, trials = 32;
+    practice_options o = {.seed = a->seed, .taught = !arg(a, "untaught"), .guided = arg(a, "guided") != NULL};
+    double noise = 1, minutes = 3;
     if (!s.out) return cli_usage(a, "--out is missing");
     if ((arg(a, "corpus") != NULL) == (a->n > 0)) return cli_usage(a, "give --corpus FILE or motion files");
-    if (!arg_number(a, "situations", 1, 1e8, &situations) || !arg_number(a, "attempts", 1, 6, &attempts) ||
-        !arg_number(a, "keep", 1, 4, &kept) || !arg_number(a, "noise", 0.1, 2, &noise) ||
-        !arg_number(a, "trials", 0, 1000, &trials) || !arg_number(a, "seconds", 2, 60, &seconds) ||
+    if (!arg_int(a, "situations", 1, 100000000, &s.situations) ||
+        !arg_int(a, "attempts", 1, 6, &o.attempts) || !arg_int(a, "keep", 1, 4, &o.kept) ||
+        !arg_number(a, "noise", 0.1, 2, &noise) || !arg_int(a, "trials", 0, 1000, &o.trials) ||
+        !arg_number(a, "seconds", 2, 60, &o.attempt_s) ||
         !arg_number(a, "checkpoint-minutes", 0, 1e6, &minutes))
         return EXIT_USAGE;
-    const practice_options o = {.seed = a->seed,
-                                .attempts = (int)attempts,
-                                .kept = (int)kept,
-                                .noise = (float)noise,
-                                .attempt_s = seconds,
-                                .taught = !arg(a, "untaught"),
-                                .guided = arg(a, "guided") != NULL,
-                                .trials = (int)trials};
-    s.situations = (int)situations, s.save_every_s = 60 * minutes;
+    o.noise = (float)noise;
+    s.save_every_s = 60 * minutes;
     hrc_error err;
     cli_save_on_interrupt();
     comm_start();

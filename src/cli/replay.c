@@ -25,13 +25,7 @@ static hrc_status again(const args *a, reflight *r, reflight_result *out, hrc_er
     const char *planner = either(a, r, "planner"), *seed = reflight_note(r, "seed");
     TRY(reflight_course(r, &cfg, &course, err));
     TRY(models_open(&nets, either(a, r, "tracker"), strcmp(planner, "off") ? planner : NULL, err));
-    brain_setup setup = {.tracker = nets.tracker,
-                         .planner = nets.planner,
-                         .tracker_path = nets.tracker_path,
-                         .planner_path = nets.planner_path,
-                         .motion = either(a, r, "motion"),
-                         .cfg = &cfg,
-                         .seed = seed ? strtoull(seed, NULL, 10) : 0};
+    brain_setup setup = setup_of(&nets, either(a, r, "motion"), &cfg, seed ? strtoull(seed, NULL, 10) : 0);
     const char *fps = reflight_note(r, "in_fps"), *quat = reflight_note(r, "quat");
     setup.reading = (clip_options){.fps = fps ? strtod(fps, NULL) : 0, .quat = quat && *quat ? quat : NULL};
     hrc_status status = brain_create(&b, &setup, err);
@@ -61,7 +55,7 @@ static int report(const args *a, const reflight_result *r)
                            (json_int_t)r->targets, "plans", (json_int_t)r->plans, "commands_differ",
                            (json_int_t)r->commands_differ, "targets_differ", (json_int_t)r->targets_differ,
                            "plans_differ", (json_int_t)r->plans_differ, "cut", r->cut, "seconds", r->seconds,
-                           "joint_rad", isfinite(r->joint_rad) ? json_real(r->joint_rad) : json_null()));
+                           "joint_rad", json_number(r->joint_rad)));
     else {
         printf("%.1f s: %" PRId64 " commands, %" PRId64 " targets, %" PRId64 " plans from %" PRId64
                " states%s\n",

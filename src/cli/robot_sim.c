@@ -35,45 +35,42 @@ static bool parse_keys(simbot_options *o, const char *text)
 
 static bool read_options(const args *a, simbot_options *o, robotsim_options *r)
 {
-    double latency, cable = 0;
+    double cable = 0;
     *o = (simbot_options){.seed = a->seed, .band = arg_given(a, "band"), .remote = arg(a, "remote")};
     *r = (robotsim_options){.lockstep = arg(a, "lockstep"), .patience_s = 60, .stop = cli_interrupted};
     if (!deploy_address(a, &r->at)) return false;
     r->at.realtime = !r->lockstep;
-    if (!arg_number(a, "noise", 0, 100, &o->noise) || !arg_number(a, "latency", 0, 126, &latency) ||
+    if (!arg_number(a, "noise", 0, 100, &o->noise) || !arg_int(a, "latency", 0, 126, &o->latency_ms) ||
         !arg_number(a, "loss", 0, 1, &o->loss) || !arg_number(a, "seconds", 0, 1e6, &r->seconds))
         return false;
     if (o->band && !arg_number(a, "band", 0, 1e6, &o->band_s)) return false;
     if (arg_given(a, "flat") && !arg_number(a, "flat", 0, 1e6, &r->flat_at_s)) return false;
     if (arg_given(a, "cable") && !arg_number(a, "cable", 0, 1e6, &cable)) return false;
     if (arg_given(a, "cable")) o->cable_at_s = cable, o->cable_s = 0.5;
-    o->latency_ms = (int)latency;
-    if (arg(a, "keys") && !parse_keys(o, arg(a, "keys"))) {
-        cli_usage(a, "--keys %s: expected SECONDS:KEY+KEY,... such as 2:L2+Up,6:R1+X", arg(a, "keys"));
-        return false;
-    }
-    if (arg(a, "out") && r->seconds == 0) {
-        cli_usage(a, "--out needs --seconds, to know how much to keep");
-        return false;
-    }
+    if (arg(a, "keys") && !parse_keys(o, arg(a, "keys")))
+        return cli_refuse(a, "--keys %s: expected SECONDS:KEY+KEY,... such as 2:L2+Up,6:R1+X",
+                          arg(a, "keys"));
+    if (arg(a, "out") && r->seconds == 0)
+        return cli_refuse(a, "--out needs --seconds, to know how much to keep");
     return true;
 }
 
 static int report(const args *a, const simbot *b, const robotsim_report *r)
 {
-    const simbot_counts *n = simbot_count(b);
+    const simbot_truth robot = simbot_look(b);
+    const simbot_counts *n = robot.counts;
     if (a->json) {
         json_t *counts = json_object();
 #define COUNT_JSON(name, text) json_object_set_new(counts, #name, json_integer(n->name));
         SIMBOT_COUNTS(COUNT_JSON)
         return cli_json(json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o}", "states", (json_int_t)r->states,
                                   "unanswered", (json_int_t)r->unanswered, "late", (json_int_t)r->late,
-                                  "wall_s", r->wall_s, "robot_s", r->robot_s, "largest_tilt_rad",
-                                  simbot_tilt(b), "lowest_pelvis_m", simbot_lowest(b), "counts", counts));
+                                  "wall_s", r->wall_s, "robot_s", r->robot_s, "largest_tilt_rad", robot.tilt,
+                                  "lowest_pelvis_m", robot.lowest, "counts", counts));
     }
     printf("%.2f s of the robot's time in %.2f s; %lld states sent, %lld ticks late, %lld unanswered\n",
            r->robot_s, r->wall_s, (long long)r->states, (long long)r->late, (long long)r->unanswered);
-    printf("largest tilt %.2f rad, lowest pelvis %.2f m\n", simbot_tilt(b), simbot_lowest(b));
+    printf("largest tilt %.2f rad, lowest pelvis %.2f m\n", robot.tilt, robot.lowest);
 #define COUNT_LINE(name, text)                                                                               \
     if (n->name) printf("%8lld  %s\n", (long long)n->name, text);
     SIMBOT_COUNTS(COUNT_LINE)

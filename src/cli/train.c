@@ -1,16 +1,15 @@
 /* heracles train: the whole road from motions to models, stage by stage. Every stage is a command of its own,
  * run with --resume, so that the same line goes on wherever it was stopped; train.json in the folder says
  * which are done, and with which settings. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/motion.h"
+#include "cli/training.h"
 #include "learn/comm.h"
 #include "plan/state.h"
 
@@ -35,11 +34,6 @@ typedef struct {
     stage_kind kind;
     int round;
 } stage;
-
-static bool leads(void)
-{
-    return comm_rank() == 0;
-}
 
 /* ---- A command as a stage ---- */
 
@@ -258,8 +252,7 @@ static bool same_settings(const json_t *now, const json_t *old)
 /* The folder's record, or a new one. A record of another training is refused. */
 static hrc_status open_record(road *r, hrc_error *err)
 {
-    if (mkdir(r->folder, 0777) < 0 && errno != EEXIST)
-        return fail(err, HRC_EFILE, "%s: cannot make the folder: %s", r->folder, strerror(errno));
+    TRY(file_folder(r->folder, err));
     json_t *now = identity(r), *old = json_load_file(r->record, 0, NULL);
     if (!old) {
         r->state = json_pack("{s:o, s:{}}", "of", now, "done");
@@ -302,7 +295,7 @@ static int run_stages(road *r)
     hrc_error err;
     for (int i = 0; i < stages(r); i++) {
         const stage s = stage_at(r, i);
-        const double start = now_s();
+        const double start = clock_s();
         if (is_done(r, stage_name(name, sizeof name, s))) continue;
         if (leads()) cli_note(r->a, "stage %d of %d: %s", i + 1, stages(r), name);
         const int code = run_stage(r, s);
@@ -311,7 +304,7 @@ static int run_stages(road *r)
             return code;
         }
         json_object_set_new(json_object_get(r->state, "done"), name,
-                            json_pack("{s:f}", "minutes", (now_s() - start) / 60));
+                            json_pack("{s:f}", "minutes", (clock_s() - start) / 60));
         if (keep_record(r, &err) < 0) return cli_fail(&err);
     }
     return finish(r);

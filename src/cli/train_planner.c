@@ -26,11 +26,6 @@ typedef struct {
     int log_every, heldout_every;
 } session;
 
-static bool leads(void)
-{
-    return comm_rank() == 0;
-}
-
 /* ---- Set up ---- */
 
 static hrc_status make_tuples(session *s, hrc_error *err)
@@ -128,8 +123,6 @@ static void write_log(session *s, int64_t step, double loss, const planner_updat
     training_log(&s->run, line);
 }
 
-/* Until the last step, the time limit or Ctrl-C. The mean loss since the last line of the log is smoother
- * than that of one batch. */
 static void save(session *s)
 {
     hrc_error why;
@@ -137,6 +130,8 @@ static void save(session *s)
                    &why);
 }
 
+/* Until the last step, the time limit or Ctrl-C. The mean loss since the last line of the log is smoother
+ * than that of one batch. */
 static hrc_status train(session *s, hrc_error *err)
 {
     const int64_t steps = s->a->cfg.planner_steps;
@@ -159,7 +154,7 @@ static hrc_status train(session *s, hrc_error *err)
             if (isfinite(s->heldout_loss))
                 snprintf(heldout, sizeof heldout, "  held out %.4f", s->heldout_loss);
             snprintf(detail, sizeof detail, "step %lld  loss %.4f%s", (long long)step, sum / count, heldout);
-            write_log(s, step, sum / count, &u, now_s() - s->run.begin);
+            write_log(s, step, sum / count, &u, clock_s() - s->run.begin);
             progress_show(&bar, (double)step / (double)steps, detail);
             sum = 0, count = 0;
         }
@@ -221,13 +216,11 @@ static int report(const session *s)
 static int run_train_planner(const args *a)
 {
     session s = {.a = a, .heldout_loss = NAN};
-    double log_every = 20, heldout_every = 200;
     if (!training_options(&s.run, a, "step")) return EXIT_USAGE;
     if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or motion files");
-    if (!arg_number(a, "log-every", 1, 1e6, &log_every) ||
-        !arg_number(a, "heldout-every", 1, 1e6, &heldout_every))
+    if (!arg_int(a, "log-every", 1, 1000000, &s.log_every) ||
+        !arg_int(a, "heldout-every", 1, 1000000, &s.heldout_every))
         return EXIT_USAGE;
-    s.log_every = (int)log_every, s.heldout_every = (int)heldout_every;
     hrc_error err;
     comm_start();
     hrc_status status = set_up(&s, &err);

@@ -34,11 +34,6 @@ typedef struct {
     bool told_trouble, reached;
 } session;
 
-static bool leads(void)
-{
-    return comm_rank() == 0;
-}
-
 /* ---- Set up ---- */
 
 /* Of a corpus the training split; of files all. */
@@ -120,7 +115,7 @@ static void tear_down(session *s)
 
 static double wall_s(const session *s)
 {
-    return now_s() - s->run.begin;
+    return clock_s() - s->run.begin;
 }
 
 /* Share of the schedule that is over. */
@@ -137,10 +132,10 @@ static bool finished(const session *s) /* for this rank alone */
 
 static hrc_status judge(session *s, hrc_error *err)
 {
-    const double start = now_s();
+    const double start = clock_s();
     TRY(tracker_trainer_judge(s->trainer, err));
     const trial_summary *j = tracker_trainer_judged(s->trainer);
-    s->judged_at = now_s();
+    s->judged_at = clock_s();
     s->judged_iteration = tracker_trainer_iterations(s->trainer);
     s->judged_took = s->judged_at - start;
     s->reached = s->until > 0 && j->success >= s->until;
@@ -156,7 +151,7 @@ static bool trials_due(const session *s)
 {
     const double wait =
         s->trial_s > 0 ? s->trial_s : fmax(TRIAL_LEAST_S, s->judged_took * (1 / TRIAL_SHARE - 1));
-    return now_s() - s->judged_at > wait;
+    return clock_s() - s->judged_at > wait;
 }
 
 /* Once each: a sentence on what goes wrong with the episodes, and the states before a divergence. */
@@ -184,7 +179,7 @@ static void write_line(session *s)
     json_t *line = tracker_trainer_line(s->trainer);
     json_object_set_new(line, "wall_s", json_number(wall_s(s)));
     training_log(&s->run, line);
-    s->logged_at = now_s();
+    s->logged_at = clock_s();
     const double now = (double)tracker_trainer_iterations(s->trainer), first = s->first_iteration;
     progress_show(&s->bar, (now - first) / fmax(1, s->iterations - first), detail);
 }
@@ -204,7 +199,7 @@ static hrc_status attend(session *s, hrc_error *err)
     look_for_trouble(s);
     const bool due = trials_due(s) || finished(s);
     if (due) TRY(judge(s, err));
-    if (due || now_s() - s->logged_at >= s->log_s) write_line(s);
+    if (due || clock_s() - s->logged_at >= s->log_s) write_line(s);
     return HRC_OK;
 }
 
@@ -212,7 +207,7 @@ static hrc_status train(session *s, hrc_error *err)
 {
     s->bar = progress_begin(s->a, "training");
     s->first_iteration = (double)tracker_trainer_iterations(s->trainer);
-    s->judged_at = s->logged_at = s->run.saved = now_s();
+    s->judged_at = s->logged_at = s->run.saved = clock_s();
     while (!comm_any(finished(s))) {
         TRY(tracker_trainer_iterate(s->trainer, share(s), err));
         if (leads()) TRY(attend(s, err));
@@ -264,12 +259,12 @@ static int run_train_tracker(const args *a)
     session s = {.a = a, .iterations = a->cfg.train_iterations};
     const char *name = arg(a, "method") ? arg(a, "method") : a->cfg.train_method;
     const tracker_method *method = tracker_method_find(name);
-    double trial_min = 0, ntrials = 0;
+    double trial_min = 0;
+    int ntrials = 0;
     if (!method) return cli_usage(a, "--method is %.40s, expected one of: %s", name, tracker_method_names());
     if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or --motion FILE");
     if (!training_options(&s.run, a, "iteration") || !arg_number(a, "iterations", 1, 1e12, &s.iterations) ||
-        !arg_number(a, "trials", 0, 100000, &ntrials) ||
-        !arg_number(a, "trial-minutes", 0, 1e6, &trial_min) ||
+        !arg_int(a, "trials", 0, 100000, &ntrials) || !arg_number(a, "trial-minutes", 0, 1e6, &trial_min) ||
         !arg_number(a, "log-seconds", 0, 1e6, &s.log_s) || !arg_number(a, "until", 0, 1, &s.until))
         return EXIT_USAGE;
     s.trial_s = 60 * trial_min;
@@ -278,7 +273,7 @@ static int run_train_tracker(const args *a)
         snprintf(s.run.checkpoint, sizeof s.run.checkpoint, "%s.checkpoint.%d", s.run.out, comm_rank());
     training_begin(&s.run);
     hrc_error err;
-    hrc_status status = run_session(&s, method, (int)ntrials, &err);
+    hrc_status status = run_session(&s, method, ntrials, &err);
     int code = status < 0 ? cli_fail(&err) : leads() ? report(&s, method->name) : EXIT_DONE;
     tear_down(&s);
     comm_stop(status < 0);

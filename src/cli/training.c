@@ -1,14 +1,17 @@
 #include "cli/training.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "learn/comm.h"
 #include "learn/events.h"
+
+bool leads(void)
+{
+    return comm_rank() == 0;
+}
 
 static bool is_there(const char *path)
 {
@@ -23,16 +26,14 @@ static bool may_write(const training *t)
     if (arg(a, "overwrite")) return true;
     if (arg(a, "resume")) {
         if (!is_there(t->out) || is_there(t->checkpoint) || is_there(t->light)) return true;
-        cli_usage(a, "%s is there, but neither %s nor %s to go on from; --overwrite begins anew", t->out,
-                  t->checkpoint, t->light);
-        return false;
+        return cli_refuse(a, "%s is there, but neither %s nor %s to go on from; --overwrite begins anew",
+                          t->out, t->checkpoint, t->light);
     }
     for (int i = 0; i < COUNT(files); i++)
-        if (is_there(files[i])) {
-            cli_usage(a, "%s is there already; --resume goes on with that training, --overwrite begins anew",
-                      files[i]);
-            return false;
-        }
+        if (is_there(files[i]))
+            return cli_refuse(
+                a, "%s is there already; --resume goes on with that training, --overwrite begins anew",
+                files[i]);
     return true;
 }
 
@@ -40,10 +41,7 @@ bool training_options(training *t, const args *a, const char *step_name)
 {
     double checkpoint_min = 3;
     *t = (training){.a = a, .out = arg(a, "out"), .step_name = step_name, .minutes = INFINITY};
-    if (!t->out) {
-        cli_usage(a, "--out is missing");
-        return false;
-    }
+    if (!t->out) return cli_refuse(a, "--out is missing");
     if (!arg_number(a, "minutes", 0, 1e6, &t->minutes) ||
         !arg_number(a, "checkpoint-minutes", 0, 1e6, &checkpoint_min))
         return false;
@@ -95,9 +93,7 @@ static hrc_status open_cut(FILE **out, const char *path, int64_t keep, hrc_error
 /* Since 1970, for TensorBoard's axis of time. */
 static double calendar_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return 1e-9 * (double)clock_ns_of(CLOCK_REALTIME);
 }
 
 static void write_event(training *t, const text *record)
@@ -114,8 +110,7 @@ static hrc_status open_events(training *t, int64_t step, hrc_error *err)
     hrc_error none;
     size_t keep = 0;
     text first = {0};
-    if (mkdir(t->events_path, 0777) < 0 && errno != EEXIST)
-        return fail(err, HRC_EFILE, "%s: cannot make the folder: %s", t->events_path, strerror(errno));
+    TRY(file_folder(t->events_path, err));
     snprintf(path, sizeof path, "%s/events.out.tfevents.heracles", t->events_path);
     if (step > 0 && file_map(path, &old, &none) == HRC_OK) {
         keep = events_until(old.data, old.size, step);
@@ -180,21 +175,21 @@ void training_motions(const training *t, char *out, size_t size)
 
 void training_begin(training *t)
 {
-    t->begin = t->saved = now_s();
+    t->begin = t->saved = clock_s();
 }
 
 bool training_goes_on(const training *t)
 {
-    return !cli_interrupted() && now_s() - t->begin < 60 * t->minutes;
+    return !cli_interrupted() && clock_s() - t->begin < 60 * t->minutes;
 }
 
 bool training_checkpoint_due(const training *t)
 {
-    return now_s() - t->saved > t->checkpoint_s;
+    return clock_s() - t->saved > t->checkpoint_s;
 }
 
 void training_saved(training *t, hrc_status status, const hrc_error *why)
 {
-    t->saved = now_s();
+    t->saved = clock_s();
     if (status < 0) fprintf(stderr, "heracles: no checkpoint, training goes on: %s\n", why->text);
 }

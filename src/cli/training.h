@@ -16,6 +16,8 @@ typedef struct {
     double begin, saved; /* monotonic seconds */
 } training;
 
+bool leads(void); /* this process, the first of several, prints and writes */
+
 /* Rows of a command's options. */
 #define TRAINING_OPTIONS                                                                                     \
     {"out", "MODEL", NULL,                                                                                   \

@@ -25,17 +25,6 @@ static void source_free(source *s)
     clip_free(&s->ref);
 }
 
-/* The reference at the rate of what it is shown with. */
-static hrc_status load_ref(clip *out, const char *path, double fps, const clip_options *reading,
-                           hrc_error *err)
-{
-    clip original;
-    TRY(clip_load(&original, path, reading, NULL, err));
-    hrc_status status = clip_resample(out, &original, fps, err);
-    clip_free(&original);
-    return status;
-}
-
 static hrc_status load_recording(rollout *out, const char *path, hrc_error *err)
 {
     reflight *r;
@@ -59,7 +48,7 @@ static hrc_status load_source(source *s, page_item *item, const args *a, const c
             .name = s->motion.name, .fps = s->motion.fps, .n = s->motion.n, .qpos = s->motion.qpos};
     }
     if (!ref) return HRC_OK;
-    TRY(load_ref(&s->ref, ref, item->fps, reading, err));
+    TRY(clip_load_at(&s->ref, ref, item->fps, reading, err)); /* at the rate of what it is shown with */
     item->ref = s->ref.qpos;
     item->nref = s->ref.n;
     return HRC_OK;
@@ -73,31 +62,19 @@ static hrc_status load_source(source *s, page_item *item, const args *a, const c
 static bool film_of(const args *a, film_options *o, double at_s[MOMENTS])
 {
     char end = 0;
-    double fps = 25;
     *o = (film_options){.look = arg(a, "look"), .at_s = at_s};
     if (sscanf(arg(a, "size"), "%dx%d%c", &o->width, &o->height, &end) != 2 || o->width < 16 ||
-        o->height < 16 || o->width > 4096 || o->height > 4096) {
-        cli_usage(a, "--size is \"%.40s\", expected WIDTHxHEIGHT, each 16 to 4096", arg(a, "size"));
-        return false;
-    }
+        o->height < 16 || o->width > 4096 || o->height > 4096)
+        return cli_refuse(a, "--size is \"%.40s\", expected WIDTHxHEIGHT, each 16 to 4096", arg(a, "size"));
     const char *at = arg(a, "at") ? arg(a, "at") : "";
     for (char *after; *at; at = after + (*after == ',')) {
         const double t = strtod(at, &after);
-        if (after == at || (*after && *after != ',') || !(t >= 0 && t < 1e6) || o->n == MOMENTS) {
-            cli_usage(a, "--at is \"%.60s\", expected up to %d seconds with commas between", arg(a, "at"),
-                      MOMENTS);
-            return false;
-        }
+        if (after == at || (*after && *after != ',') || !(t >= 0 && t < 1e6) || o->n == MOMENTS)
+            return cli_refuse(a, "--at is \"%.60s\", expected up to %d seconds with commas between",
+                              arg(a, "at"), MOMENTS);
         at_s[o->n++] = t;
     }
-    if (!arg_number(a, "fps", 1, 120, &fps)) return false;
-    o->fps = fps;
-    return true;
-}
-
-static void show_progress(void *ctx, double fraction)
-{
-    progress_show(ctx, fraction, "");
+    return arg_number(a, "fps", 1, 120, &o->fps);
 }
 
 /* The page goes into a file of its own, which is there as long as the browser needs it. */
@@ -108,7 +85,7 @@ static hrc_status write_film(const args *a, film_options *o, const page_item *it
     if (file < 0) return fail(err, HRC_EFILE, "%s: cannot write", page);
     close(file);
     progress bar = progress_begin(a, "drawing");
-    o->progress = show_progress, o->ctx = &bar;
+    o->progress = progress_fraction, o->ctx = &bar;
     hrc_status status = page_write(page, items, a->n, NULL, err);
     if (status == HRC_OK) status = film_write(arg(a, "out"), page, o, err);
     progress_end(&bar);
@@ -147,7 +124,7 @@ static int run_view(const args *a)
     double at_s[MOMENTS];
     film_options film;
     clip_options reading;
-    int usage = motion_options(a, "in-fps", &reading);
+    int usage = motion_options(a, &reading);
     if (usage != EXIT_DONE) return usage;
     if (!film_of(a, &film, at_s)) return EXIT_USAGE;
     if (kind != FILM_NONE && film_check(kind, &err) < 0) return cli_fail(&err);

@@ -21,16 +21,17 @@ void hrc_velocities(float *qvel, const float *qpos, int n)
     g1_velocities(qvel, qpos, n, HRC_RATE_HZ);
 }
 
+/* The robot's own gains; q is left as it is. */
+static void target_stiff(hrc_target *out)
+{
+    for (int i = 0; i < HRC_JOINTS; i++) out->kp[i] = G1_JOINT[i].kp, out->kd[i] = G1_JOINT[i].kd;
+}
+
 void target_damped(hrc_target *out, const double q[HRC_JOINTS])
 {
     target_stiff(out);
     memcpy(out->q, q, sizeof out->q);
     memset(out->kp, 0, sizeof out->kp);
-}
-
-void target_stiff(hrc_target *out)
-{
-    for (int i = 0; i < HRC_JOINTS; i++) out->kp[i] = G1_JOINT[i].kp, out->kd[i] = G1_JOINT[i].kd;
 }
 
 /* ---- Models ---- */
@@ -39,16 +40,16 @@ static hrc_status find_kind(hrc_kind *out, const char *path, hrc_error *err)
 {
     tensorfile file;
     TRY(tensorfile_open(&file, path, err));
-    const char *format = tensorfile_meta(&file, "format");
+    const char *format = tensorfile_text(&file, "format", "(missing)");
     hrc_status status = HRC_OK;
-    if (format && !strcmp(format, TRACK_FORMAT))
+    if (!strcmp(format, TRACK_FORMAT))
         *out = HRC_TRACKER;
-    else if (format && !strcmp(format, PLAN_FORMAT))
+    else if (!strcmp(format, PLAN_FORMAT))
         *out = HRC_PLANNER;
     else
         status = fail(err, HRC_EFORMAT,
                       "%s: format is \"%.60s\", expected \"" TRACK_FORMAT "\" or \"" PLAN_FORMAT "\"", path,
-                      format ? format : "(missing)");
+                      format);
     tensorfile_close(&file);
     return status;
 }
@@ -77,12 +78,11 @@ hrc_status hrc_model_load(hrc_model **out, const char *path, hrc_error *err)
     if (!m) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
     m->kind = kind;
     hrc_status status = load(m, path, err);
-    if (status < 0) {
+    if (status < 0)
         hrc_model_free(m);
-        return status;
-    }
-    *out = m;
-    return HRC_OK;
+    else
+        *out = m;
+    return status;
 }
 
 void hrc_model_free(hrc_model *m)
@@ -147,12 +147,11 @@ hrc_status hrc_planner_create(hrc_planner **out, const hrc_model *m, const hrc_p
                                                    .seed = o.seed,
                                                    .threads = p->threads},
                                 err);
-    if (status < 0) {
+    if (status < 0)
         hrc_planner_free(p);
-        return status;
-    }
-    *out = p;
-    return HRC_OK;
+    else
+        *out = p;
+    return status;
 }
 
 void hrc_planner_free(hrc_planner *p)

@@ -21,7 +21,6 @@ static inline bool model_of_others(const hrc_model *m)
 
 /* Last angles, no stiffness, damping: what a failed call hands to the motors. */
 void target_damped(hrc_target *out, const double q[HRC_JOINTS]);
-void target_stiff(hrc_target *out); /* the robot's own gains; q is left as it is */
 
 const float *tracker_token_of(const hrc_tracker *t, int *n); /* (n) of the last step; n = 0: has none */
 

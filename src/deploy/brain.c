@@ -55,17 +55,13 @@ static hrc_status hash_file(uint64_t *out, const char *path, hrc_error *err)
 
 static hrc_status load_motion(brain *b, const char *path, const clip_options *reading, hrc_error *err)
 {
-    clip raw;
-    TRY(clip_load(&raw, path, reading, NULL, err));
-    hrc_status status = clip_resample(&b->motion, &raw, HRC_RATE_HZ, err);
-    clip_free(&raw);
-    TRY(status);
+    TRY(clip_load_at(&b->motion, path, HRC_RATE_HZ, reading, err));
     b->qvel = calloc((size_t)b->motion.n * HRC_NV, sizeof *b->qvel);
     if (!b->qvel) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
     hrc_velocities(b->qvel, b->motion.qpos, b->motion.n);
     b->reference = (hrc_motion){b->motion.n, b->motion.qpos, b->qvel};
     hrc_error why;
-    status = bounds_motion(&b->reference, &why);
+    hrc_status status = bounds_motion(&b->reference, &why);
     if (status < 0) return fail(err, status, "%s: %.400s", path, why.text);
     memcpy(b->first, b->motion.qpos + 7, sizeof b->first);
     return hash_file(&b->hash[2], path, err);
@@ -102,12 +98,11 @@ hrc_status brain_create(brain **out, const brain_setup *setup, hrc_error *err)
     if (!b) return fail(err, HRC_ENOMEM, "controller: out of memory");
     lower_init(&b->down);
     hrc_status status = load(b, setup, err);
-    if (status < 0) {
+    if (status < 0)
         brain_free(b);
-        return status;
-    }
-    *out = b;
-    return HRC_OK;
+    else
+        *out = b;
+    return status;
 }
 
 void brain_free(brain *b)

@@ -38,7 +38,7 @@ double times_quantile(const times *t, double share)
 
 /* ---- Taking over from the robot's own controller ---- */
 
-/* The robot's own motion service must let go before it obeys anyone else. */
+/* The robot's own motion service must let go before it obeys the commands of another program. */
 #define ANSWER_MS 2000
 #define TRIES 10
 #define BETWEEN_MS 500
@@ -115,7 +115,7 @@ struct deploy {
     robot_command last; /* sent */
     bool left;          /* the middleware took it */
     deploy_report report;
-    deploy_status now; /* the writer's, handed to whoever looks */
+    deploy_status now; /* the writer's, handed to deploy_look through statuses */
     int64_t rate_ns;
     uint32_t rate_states;
 };

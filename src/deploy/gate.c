@@ -105,7 +105,7 @@ void slew_step(slew *s, double goal, double low, double high, const slew_limits 
 #define CRC_GOOD 2
 #define STUCK_CLOCK 10 /* ticks */
 #define IMU_NORM_ERROR 0.05
-#define KP_MAX 500.0f /* the wildest gains anyone uses on this robot, and far from what overflows */
+#define KP_MAX 500.0f /* the wildest gains in use on this robot, and far from what overflows */
 #define KD_MAX 20.0f
 #define DAMPING_LEG 8.0f /* N m s/rad, of motors of 50 N m and more */
 #define DAMPING_ARM 3.0f
@@ -345,12 +345,13 @@ static float clampf(float x, float lo, float hi)
     return x < lo ? lo : x > hi ? hi : x;
 }
 
-double gate_low(int i, const gate_limits *limits)
+/* How far the targets of a joint may go, rad. */
+static double lowest(int i, const gate_limits *limits)
 {
     return G1_JOINT[i].lo - limits->overreach * G1_JOINT[i].action_scale;
 }
 
-double gate_high(int i, const gate_limits *limits)
+static double highest(int i, const gate_limits *limits)
 {
     return G1_JOINT[i].hi + limits->overreach * G1_JOINT[i].action_scale;
 }
@@ -358,8 +359,8 @@ double gate_high(int i, const gate_limits *limits)
 /* Into the limits, as floats that lie inside of them. */
 static float within(float q, int i, const gate_limits *limits)
 {
-    return clampf(q, nextafterf((float)gate_low(i, limits), INFINITY),
-                  nextafterf((float)gate_high(i, limits), -INFINITY));
+    return clampf(q, nextafterf((float)lowest(i, limits), INFINITY),
+                  nextafterf((float)highest(i, limits), -INFINITY));
 }
 
 static float damping_gain(int i)
@@ -425,7 +426,7 @@ static float led(slew *from, bool stiff, float goal, int i, const robot_state *m
                  const gate_limits *limits)
 {
     if (!stiff) *from = (slew){.x = (double)within(reading(measured, i, goal), i, limits)};
-    slew_step(from, (double)goal, gate_low(i, limits), gate_high(i, limits), &limits->slew, PERIOD_S);
+    slew_step(from, (double)goal, lowest(i, limits), highest(i, limits), &limits->slew, PERIOD_S);
     return within((float)from->x, i, limits);
 }
 

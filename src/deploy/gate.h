@@ -129,10 +129,6 @@ typedef struct {
 trip watch_step(watch *w, const watch_input *in, const gate_limits *limits, const robot_command *commanded,
                 int *joint);
 
-/* How far the targets of a joint may go, rad. */
-double gate_low(int joint, const gate_limits *limits);
-double gate_high(int joint, const gate_limits *limits);
-
 /* Counts of what the gate had to change. */
 typedef struct {
     uint32_t limited, stepped, weakened; /* commands with a joint beyond limits, slew, torque */

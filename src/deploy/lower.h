@@ -2,11 +2,11 @@
  * into a deep crouch, from which damping lets the pelvis drop by a hand's breadth instead of a leg's length.
  * It is a motion like any other, made by formula, for the tracker to follow.
  *
- *   0 .. LOWER_STANCE_S   joints, height and tilt go from the reference to the stance (cubics that begin with
- * its speed and end at rest); the root runs out over the floor
+ *   0 .. LOWER_STANCE_S   joints, height and tilt go from the reference to the stance (cubics that begin
+ *                         with its speed and end at rest); the root runs out over the floor
  *   .. LOWER_HOLD_S       the stance
- *   .. LOWER_DOWN_S       the crouch: knees and ankles bend, the hips give way so that the centre of mass
- * stays over the same place between heel and toe
+ *   .. LOWER_DOWN_S       the crouch: knees and ankles bend, the hips give way so that the centre of
+ *                         mass stays over the same place between heel and toe
  *
  * A reference that is not on its feet (it lies, sits, kneels) stays as it is: there is nothing to lower. */
 #ifndef HRC_DEPLOY_LOWER_H

@@ -1,5 +1,6 @@
-/* What passes between robot and controller, as plain data: the parts of the wire's messages that anyone uses,
- * in the order of the 29 joints. Members are laid out so that the bytes are also a recording's (record.h). */
+/* What passes between robot and controller, as plain data: the parts of the wire's messages that are used
+ * here, in the order of the 29 joints. Members are laid out so that the bytes are also a recording's
+ * (record.h). */
 #ifndef HRC_DEPLOY_MESSAGES_H
 #define HRC_DEPLOY_MESSAGES_H
 

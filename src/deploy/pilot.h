@@ -5,9 +5,9 @@
  *   RAMP     from the pose recorded at its start to the first pose of the motion, on a smooth curve in time
  *   HOLD     that pose
  *   POLICY   the policy's targets, blended in from the hold; at the motion's end it holds the last frame
- *   LOWER    something is wrong that leaves the robot its balance: the policy brings it to the stance and
- * down into a crouch (lower.h), then TRIPPED TRIPPED  damping for good: something was wrong while the robot
- * was held or moved
+ *   LOWER    something is wrong that leaves the robot its balance: the policy brings it to the stance
+ *            and down into a crouch (lower.h), then TRIPPED
+ *   TRIPPED  damping for good: something was wrong while the robot was held or moved
  *
  * Every command goes through the gate. A tick depends on nothing but the pilot and its input, both plain
  * data, so a recorded run can be flown again and must give the same bits. While states are late, the ramp and

@@ -170,13 +170,6 @@ static void *keep_draining(void *arg)
 
 /* ---- Open and close ---- */
 
-static int64_t monotonic_to_wall(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec - clock_now_ns();
-}
-
 hrc_status recorder_open(recorder **out, const char *path, const mcap_note *notes, int n, bool realtime,
                          hrc_error *err)
 {
@@ -189,7 +182,7 @@ hrc_status recorder_open(recorder **out, const char *path, const mcap_note *note
     }
     for (int i = 0; i < RECORD_KINDS; i++) mcap_channel(r->file, KIND[i].topic, KIND[i].type, KIND[i].fields);
     mcap_notes(r->file, "heracles", notes, n);
-    r->to_wall_ns = monotonic_to_wall();
+    r->to_wall_ns = clock_ns_of(CLOCK_REALTIME) - clock_now_ns();
     r->realtime = realtime;
     if (pthread_create(&r->thread, NULL, keep_draining, r)) {
         status = fail(err, HRC_ENOMEM, "%s: no thread for the recording", path);

@@ -112,12 +112,11 @@ hrc_status reflight_parse(reflight **out, const char *path, file_view bytes, hrc
     if (status == HRC_OK && !reflight_note(r, "config"))
         status = fail(err, HRC_EFORMAT, "%s: has no notes of a run, expected a recording of heracles deploy",
                       path);
-    if (status < 0) {
+    if (status < 0)
         reflight_free(r);
-        return status;
-    }
-    *out = r;
-    return HRC_OK;
+    else
+        *out = r;
+    return status;
 }
 
 hrc_status reflight_load(reflight **out, const char *path, hrc_error *err)
@@ -370,8 +369,7 @@ hrc_status reflight_rollout(const reflight *r, rollout *out, hrc_error *err)
     for (int i = 0; i < n; i++) frame_of(r, out, i, at(r, RECORD_TICK, (int64_t)i * every));
     for (int i = 0; i < events; i++) {
         const event *e = at(r, RECORD_EVENT, i);
-        const char *words = arena_strdup(&out->memory, e->text);
-        if (words) out->events[out->nevents++] = (rollout_event){1e-9 * (double)(e->ns - start), words};
+        rollout_note(out, 1e-9 * (double)(e->ns - start), e->text);
     }
     return HRC_OK;
 }

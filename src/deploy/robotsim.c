@@ -81,10 +81,10 @@ static void keep_frame(const robotsim *r, rollout *frames, int64_t tick)
 {
     int64_t i = tick / FRAME_EVERY;
     if (!frames || tick % FRAME_EVERY || i >= frames->n) return;
-    const double *qpos = simbot_qpos(r->robot);
+    const double *qpos = simbot_look(r->robot).qpos;
     for (int k = 0; k < HRC_NQ; k++) frames->qpos[i * HRC_NQ + k] = (float)qpos[k];
     if (frames->target)
-        memcpy(frames->target + i * HRC_JOINTS, simbot_target(r->robot), sizeof(float) * HRC_JOINTS);
+        memcpy(frames->target + i * HRC_JOINTS, simbot_look(r->robot).target, sizeof(float) * HRC_JOINTS);
 }
 
 static void publish(robotsim *r, int64_t tick, const robot_state *s)

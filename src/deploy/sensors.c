@@ -53,8 +53,7 @@ static bool turn_disagrees(sensors *s, const robot_state *now, const robot_state
     double a[4], b[4], turned[4], r[3];
     orientation(a, before);
     orientation(b, now);
-    quat_conj(a, a);
-    quat_mul(turned, a, b);
+    quat_local(turned, a, b);
     quat_log(r, turned);
     for (int k = 0; k < 3; k++)
         leak(&s->turn_fast[k], &s->turn_slow[k],

@@ -309,39 +309,8 @@ void simbot_torso(const simbot *b, float quat[4], float gyro[3])
     for (int k = 0; k < 3; k++) gyro[k] = (float)b->torso_gyro[k];
 }
 
-/* ---- What can be asked ---- */
-
-const simbot_counts *simbot_count(const simbot *b)
+simbot_truth simbot_look(const simbot *b)
 {
-    return &b->counts;
-}
-
-const double *simbot_qpos(const simbot *b)
-{
-    return b->world.qpos;
-}
-
-const float *simbot_target(const simbot *b)
-{
-    return b->last.q;
-}
-
-double simbot_tilt(const simbot *b)
-{
-    return b->tilt;
-}
-
-double simbot_lowest(const simbot *b)
-{
-    return b->lowest;
-}
-
-double simbot_impact(const simbot *b)
-{
-    return b->impact;
-}
-
-bool simbot_diverged(const simbot *b)
-{
-    return b->world.diverged;
+    return (simbot_truth){&b->counts, b->world.qpos, b->last.q,        b->tilt,
+                          b->lowest,  b->impact,     b->world.diverged};
 }

@@ -75,12 +75,16 @@ void simbot_torso(const simbot *b, float quat[4], float gyro[3]);
 /* Answers the motion switcher (wire_robot.request). */
 int simbot_request(simbot *b, int64_t api, const char *parameter, char *reply, size_t size);
 
-const simbot_counts *simbot_count(const simbot *b);
-const double *simbot_qpos(const simbot *b);  /* (HRC_NQ), the truth */
-const float *simbot_target(const simbot *b); /* (29) the drives aim at */
-double simbot_tilt(const simbot *b);         /* rad, largest since the start */
-double simbot_lowest(const simbot *b);       /* lowest height of the pelvis, m */
-bool simbot_diverged(const simbot *b);       /* the physics failed: it stays where it was */
-double simbot_impact(const simbot *b);       /* largest force on a link but the feet since it was placed, N */
+/* What no sensor tells; points into the robot. */
+typedef struct {
+    const simbot_counts *counts;
+    const double *qpos;          /* (HRC_NQ) */
+    const float *target;         /* (29) the drives aim at */
+    double tilt, lowest, impact; /* since it was placed: largest tilt (rad), lowest height of the pelvis (m),
+                                    largest force on a link but the feet (N) */
+    bool diverged;               /* the physics failed: it stays where it was */
+} simbot_truth;
+
+simbot_truth simbot_look(const simbot *b);
 
 #endif

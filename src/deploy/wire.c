@@ -281,12 +281,11 @@ static hrc_status open_wire(wire **out, const wire_address *at, const wire *hand
     w->realtime = at->realtime;
     hrc_status status = open_domain(w, at, err);
     if (status == HRC_OK) status = w->is_robot ? open_robot_topics(w, err) : open_controller_topics(w, err);
-    if (status < 0) {
+    if (status < 0)
         wire_close(w);
-        return status;
-    }
-    *out = w;
-    return HRC_OK;
+    else
+        *out = w;
+    return status;
 }
 
 hrc_status wire_open_controller(wire **out, const wire_address *at, const wire_controller *handlers,

@@ -1,9 +1,9 @@
 /* Suites that are made, not read:
  *   disturb     standing, hit after a second: pushes of 0.5 to 3 m/s and punches of 100 to 600 N for 0.08 s,
  *               each in 8 directions
- *   omni        lying on back, front and sides, limbs anyhow, 8 robots on each, the reference standing and
- *               heading in 8 directions; every seed has 32 robots of its own
- *   knockdown, knockdown-validation   pushed over while the reference moves on; see below */
+ *   omni        lying on back, front and sides, limbs bent at random, 8 robots on each, the reference
+ * standing and heading in 8 directions; every seed has 32 robots of its own knockdown, knockdown-validation
+ * pushed over while the reference moves on; see below */
 #ifndef HRC_EVAL_BUILTIN_H
 #define HRC_EVAL_BUILTIN_H
 
@@ -53,10 +53,5 @@ void endurance_of(endurance *out, const evaluation *e, int m, const course *cour
  * The clips are the first in the order of their suite that last as long as a rollout: 2 of locomotion, one
  * each of dance, martial, daily, jumps_acro. A rollout ends 7 s after its push, so that a robot that is back
  * after 6 s can be seen to be so for a second. */
-
-bool knockdown_suite(const char *name);
-
-/* One category for each strength. corpus_path NULL: the shipped one. */
-hrc_status courses_knockdown(course_list *out, const char *name, const char *corpus_path, hrc_error *err);
 
 #endif

@@ -5,22 +5,25 @@
 #include <string.h>
 
 #include "motion/edit.h"
-#include "motion/shipped.h"
 
 #define CORPUS "motions/cmu.safetensors"
 
-hrc_status courses_grow(course_list *list, course **out, hrc_error *err)
+hrc_status courses_add(course_list *list, course **out, const char *name, const char *category, clip *motion,
+                       bool held, int first, double limit_s, hrc_error *err)
 {
     if (list->n == list->capacity) {
         int capacity = list->capacity ? 2 * list->capacity : 16;
         course *more = realloc(list->courses, sizeof *more * (size_t)capacity);
-        if (!more) return fail(err, HRC_ENOMEM, "evaluation: out of memory for %d courses", capacity);
+        if (!more) {
+            clip_free(motion);
+            return fail(err, HRC_ENOMEM, "evaluation: out of memory for %d courses", capacity);
+        }
         list->courses = more;
         list->capacity = capacity;
     }
-    *out = &list->courses[list->n++];
-    **out = (course){0};
-    return HRC_OK;
+    course *added = &list->courses[list->n++];
+    if (out) *out = added;
+    return course_create(added, name, category, motion, held, first, limit_s, err);
 }
 
 void courses_free(course_list *list)
@@ -35,7 +38,6 @@ static hrc_status add_starts(course_list *list, const clip *c, const char *categ
                              const course_options *o, hrc_error *err)
 {
     for (int s = 0; s < o->starts; s++) {
-        course *t = NULL;
         clip copy;
         char name[256];
         const int first = (int)((int64_t)s * (c->n - 1) / o->starts);
@@ -45,8 +47,7 @@ static hrc_status add_starts(course_list *list, const clip *c, const char *categ
             snprintf(name, sizeof name, "%s", c->name);
         TRY(clip_cut(&copy, c, 0, c->n - 1, err));
         if (o->hold_s > 0) clip_hold(&copy, o->hold_s);
-        TRY(courses_grow(list, &t, err));
-        TRY(course_create(t, name, category, &copy, held || o->hold_s > 0, first, o->limit_s, err));
+        TRY(courses_add(list, NULL, name, category, &copy, held || o->hold_s > 0, first, o->limit_s, err));
     }
     return HRC_OK;
 }
@@ -137,18 +138,13 @@ hrc_status courses_add_shipped(course_list *list, const char *clip_name, const c
                                hrc_error *err)
 {
     corpus c = {0};
-    clip motion = {0};
-    course *added = NULL;
+    clip motion;
     TRY(courses_corpus(&c, NULL, err));
     const int i = corpus_find(&c, clip_name);
     hrc_status status = i < 0 ? fail(err, HRC_EINVAL, "%s: there is no clip \"%s\"", c.file.path, clip_name)
                               : corpus_clip(&c, i, &motion, err);
-    if (status == HRC_OK) {
-        status = courses_grow(list, &added, err);
-        if (status == HRC_OK)
-            status = course_create(added, name, motion.category, &motion, false, 0, limit_s, err);
-        clip_free(&motion);
-    }
+    if (status == HRC_OK)
+        status = courses_add(list, NULL, name, motion.category, &motion, false, 0, limit_s, err);
     corpus_close(&c);
     return status;
 }
@@ -158,11 +154,8 @@ hrc_status courses_of_motions(course_list *out, const char *const *paths, int n,
 {
     hrc_status status = HRC_OK;
     for (int i = 0; i < n && status == HRC_OK; i++) {
-        clip original, c = {0};
-        status = clip_load(&original, paths[i], &options->reading, NULL, err);
-        if (status < 0) break;
-        status = clip_resample(&c, &original, HRC_RATE_HZ, err);
-        clip_free(&original);
+        clip c = {0};
+        status = clip_load_at(&c, paths[i], HRC_RATE_HZ, &options->reading, err);
         if (status == HRC_OK)
             status = add_starts(out, &c, *c.category ? c.category : "motion", false, options, err);
         clip_free(&c);

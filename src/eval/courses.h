@@ -32,7 +32,9 @@ hrc_status courses_add_shipped(course_list *list, const char *clip_name, const c
                                hrc_error *err);
 void courses_free(course_list *list);
 
-/* A zeroed place at the end of the list. */
-hrc_status courses_grow(course_list *list, course **out, hrc_error *err);
+/* One more course at the end of the list (course_create); the clip is taken over, also on failure. out may be
+ * NULL. */
+hrc_status courses_add(course_list *list, course **out, const char *name, const char *category, clip *motion,
+                       bool held, int first, double limit_s, hrc_error *err);
 
 #endif

@@ -31,7 +31,7 @@ typedef struct {
     pool *threads;
     bool record;        /* keep the rollouts in memory too; a folder needs it */
     bool plans;         /* and the planner's keyframes */
-    const char *folder; /* where finished rollouts are kept and found again (keep.h); NULL: nowhere */
+    const char *folder; /* where finished rollouts are kept and found again; NULL: nowhere */
     void (*progress)(void *ctx, double fraction); /* called by one thread; may be NULL */
     bool (*stop)(void);                           /* asked before each rollout; may be NULL */
     void *ctx;

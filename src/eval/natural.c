@@ -34,17 +34,11 @@ struct natural_corpus {
 
 /* ---- Windows ---- */
 
-static void vertical(float up[3], const float qpos[HRC_NQ])
-{
-    static const float Z[3] = {0, 0, 1};
-    quat_rotate_invf(up, qpos + 3, Z);
-}
-
 static void pose_channels(float out[CHANNELS], const float qpos[HRC_NQ])
 {
     memcpy(out, qpos + 7, HRC_JOINTS * sizeof *out);
     out[HRC_JOINTS] = WEIGHT * qpos[2];
-    vertical(out + HRC_JOINTS + 1, qpos);
+    quat_upf(out + HRC_JOINTS + 1, qpos + 3);
     for (int k = 0; k < 3; k++) out[HRC_JOINTS + 1 + k] *= WEIGHT;
 }
 
@@ -141,8 +135,8 @@ void natural_corpus_free(natural_corpus *c)
 static bool within_bounds(const float qpos[HRC_NQ], const float ref[HRC_NQ])
 {
     float a[3], b[3];
-    vertical(a, qpos);
-    vertical(b, ref);
+    quat_upf(a, qpos + 3);
+    quat_upf(b, ref + 3);
     const double cosine = (double)vec_dotf(a, b);
     return fabs((double)(qpos[2] - ref[2])) < FOLLOWS_HEIGHT_M &&
            acos(fmax(-1, fmin(1, cosine))) < FOLLOWS_TILT_RAD;

@@ -69,14 +69,9 @@ static float frame_of_keyframe(int k, int horizon)
 
 static plan_error compare(const float *a, const float *b)
 {
-    plan_error e = {0};
-    double square = 0, far = 0;
-    for (int i = 0; i < HRC_JOINTS; i++) square += pow((double)(a[7 + i] - b[7 + i]), 2);
+    double far = 0;
     for (int i = 0; i < 3; i++) far += pow((double)(a[i] - b[i]), 2);
-    e.joint_rad = sqrt(square);
-    e.root_cm = 100 * sqrt(far);
-    e.ori_rad = (double)quat_anglef(a + 3, b + 3);
-    return e;
+    return (plan_error){g1_joint_distance(a, b), 100 * sqrt(far), (double)quat_anglef(a + 3, b + 3)};
 }
 
 static void add(plan_error *sum, plan_error e, double weight)

@@ -16,7 +16,7 @@ const char *const POSTURE_NAME[] = {"lying-back", "lying-front", "lying-left", "
 static const double TURN[POSTURE_COUNT][3] = {
     {0, -M_PI / 2, 0}, {0, M_PI / 2, 0}, {-M_PI / 2, 0, 0}, {M_PI / 2, 0, 0}};
 
-/* Limbs bent anyhow, within the joints' soft limits. */
+/* Limbs bent at random, within the joints' soft limits. */
 static void bend(double qpos[HRC_NQ], rng *dice)
 {
     double lean[3], tilt[4];

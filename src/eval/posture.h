@@ -10,7 +10,7 @@ extern const char *const POSTURE_NAME[POSTURE_COUNT];
 #define POSTURES "lying-back, lying-front, lying-left, lying-right"
 
 /* At the origin, the head toward -x turned by `heading` rad about the vertical. Variant 0 is dropped with the
- * limbs of the stance; every other one with limbs bent anyhow and tilted a little, its own. The worker of
+ * limbs of the stance; every other one with limbs bent at random and tilted a little, its own. The worker of
  * the simulator lets the robot settle. HRC_EINVAL when there is no posture of that name. */
 hrc_status posture_lying(double qpos[HRC_NQ], const char *name, double heading, int variant, sim *s,
                          int worker, hrc_error *err);

@@ -79,8 +79,7 @@ void rollout_note(rollout *r, double t_s, const char *words)
 
 static bool is_rollout(const tensorfile *file)
 {
-    const char *format = tensorfile_meta(file, "format");
-    return format && strcmp(format, ROLLOUT_FORMAT) == 0;
+    return strcmp(tensorfile_text(file, "format", ""), ROLLOUT_FORMAT) == 0;
 }
 
 bool rollout_is_file(const char *path)
@@ -93,12 +92,6 @@ bool rollout_is_file(const char *path)
 }
 
 /* ---- Reading. ---- */
-
-static hrc_status need_meta(const tensorfile *file, const char *key, const char **value, hrc_error *err)
-{
-    *value = tensorfile_meta(file, key);
-    return *value ? HRC_OK : fail(err, HRC_EFORMAT, "%s: metadata \"%s\" is missing", file->path, key);
-}
 
 /* The first value that is not finite, or -1. */
 static int64_t first_bad(const tensor *t)
@@ -150,9 +143,9 @@ static hrc_status read_all(rollout *r, const tensorfile *file, json_t *events, h
     if (!is_rollout(file))
         return fail(err, HRC_EFORMAT,
                     "%s: is not a rollout: metadata \"format\" is \"%.40s\", expected \"%s\"", file->path,
-                    tensorfile_meta(file, "format") ? tensorfile_meta(file, "format") : "", ROLLOUT_FORMAT);
-    TRY(need_meta(file, "name", &name, err));
-    TRY(need_meta(file, "fps", &rate, err));
+                    tensorfile_text(file, "format", ""), ROLLOUT_FORMAT);
+    TRY(tensorfile_need_meta(file, "name", &name, err));
+    TRY(tensorfile_need_meta(file, "fps", &rate, err));
     TRY(g1_check_joint_names(tensorfile_meta(file, "joint_names"), file->path, err));
     double fps = strtod(rate, &end);
     if (end == rate || *end || !(fps > 0 && fps <= 1e6))
@@ -171,8 +164,7 @@ static hrc_status read_all(rollout *r, const tensorfile *file, json_t *events, h
     TRY(read_frames(r->qpos, file, "qpos", n, HRC_NQ, err));
     for (int i = 0; i < COUNT(ARRAY); i++)
         if (arrays & 1 << i) TRY(read_frames(*array_of(r, i), file, ARRAY[i].name, n, ARRAY[i].width, err));
-    const char *note = tensorfile_meta(file, "note");
-    r->note = arena_strdup(&r->memory, note ? note : "");
+    r->note = arena_strdup(&r->memory, tensorfile_text(file, "note", ""));
     if (!r->note) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
     for (; r->nevents < (int)json_array_size(events); r->nevents++)
         TRY(read_event(&r->events[r->nevents], &r->memory, json_array_get(events, (size_t)r->nevents),
@@ -185,8 +177,7 @@ hrc_status rollout_load(rollout *r, const char *path, hrc_error *err)
     tensorfile file;
     *r = (rollout){0};
     TRY(tensorfile_open(&file, path, err));
-    const char *text = tensorfile_meta(&file, "events");
-    json_t *events = json_loads(text ? text : "[]", JSON_REJECT_DUPLICATES, NULL);
+    json_t *events = json_loads(tensorfile_text(&file, "events", "[]"), JSON_REJECT_DUPLICATES, NULL);
     hrc_status status = read_all(r, &file, events, err);
     json_decref(events);
     tensorfile_close(&file);
@@ -196,24 +187,13 @@ hrc_status rollout_load(rollout *r, const char *path, hrc_error *err)
 
 /* ---- Writing. ---- */
 
-static void add_tensor(tensor *tensors, int *count, const char *name, const float *data, int n, int width)
-{
-    if (!data) return;
-    tensors[(*count)++] = (tensor){.name = name,
-                                   .type = DT_F32,
-                                   .ndim = 2,
-                                   .shape = {n, width},
-                                   .count = (int64_t)n * width,
-                                   .data = data};
-}
-
 hrc_status rollout_save(const rollout *r, const char *path, hrc_error *err)
 {
-    tensor tensors[1 + COUNT(ARRAY)];
-    int count = 0;
-    add_tensor(tensors, &count, "qpos", r->qpos, r->n, HRC_NQ);
+    tensor tensors[1 + COUNT(ARRAY)] = {tensor_rows("qpos", r->qpos, r->n, HRC_NQ)};
+    int count = 1;
     for (int i = 0; i < COUNT(ARRAY); i++)
-        add_tensor(tensors, &count, ARRAY[i].name, *array_of(r, i), r->n, ARRAY[i].width);
+        if (*array_of(r, i))
+            tensors[count++] = tensor_rows(ARRAY[i].name, *array_of(r, i), r->n, ARRAY[i].width);
     char fps[40], joints[G1_NAMES_BYTES];
     snprintf(fps, sizeof fps, "%.17g", r->fps);
     g1_joint_names(joints);

@@ -49,6 +49,8 @@ hrc_status clip_parse(clip *c, const char *path, file_view bytes, const clip_opt
                       clip_decisions *why, hrc_error *err);
 hrc_status clip_load(clip *c, const char *path, const clip_options *options, clip_decisions *why,
                      hrc_error *err);
+hrc_status clip_load_at(clip *c, const char *path, double fps, const clip_options *options,
+                        hrc_error *err); /* resampled to fps */
 
 /* By ending: .csv, .npz, .safetensors. */
 hrc_status clip_save(const clip *c, const char *path, hrc_error *err);

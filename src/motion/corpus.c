@@ -288,15 +288,13 @@ static hrc_status read_tensors(corpus *c, hrc_error *err)
 
 static hrc_status check_meta(const corpus *c, hrc_error *err)
 {
-    const char *format = tensorfile_meta(&c->file, "format");
-    if (!format || strcmp(format, CORPUS_FORMAT) != 0)
+    const char *format = tensorfile_text(&c->file, "format", ""), *fps = tensorfile_text(&c->file, "fps", "");
+    if (strcmp(format, CORPUS_FORMAT) != 0)
         return fail(err, HRC_EFORMAT, "%s: metadata format is \"%.80s\", expected \"" CORPUS_FORMAT "\"",
-                    c->file.path, format ? format : "");
+                    c->file.path, format);
     TRY(g1_check_joint_names(tensorfile_meta(&c->file, "joint_names"), c->file.path, err));
-    const char *fps = tensorfile_meta(&c->file, "fps");
-    if (!fps || strcmp(fps, "50") != 0)
-        return fail(err, HRC_EFORMAT, "%s: metadata fps is \"%.40s\", expected \"50\"", c->file.path,
-                    fps ? fps : "");
+    if (strcmp(fps, "50") != 0)
+        return fail(err, HRC_EFORMAT, "%s: metadata fps is \"%.40s\", expected \"50\"", c->file.path, fps);
     return HRC_OK;
 }
 

@@ -145,18 +145,22 @@ void corpus_item_free(corpus_item *item)
 /* ---- The file ---- */
 
 /* What all items say, or NULL. */
-static const char *source_of_all(const corpus_item *items, int n)
+static void find_common(const char **source, const char **licence, const corpus_item *items, int n)
 {
-    for (int i = 1; i < n; i++)
-        if (strcmp(items[i].entry.source, items[0].entry.source) != 0) return NULL;
-    return items[0].entry.source;
+    *source = items[0].entry.source, *licence = items[0].entry.licence;
+    for (int i = 1; i < n; i++) {
+        if (*source && strcmp(items[i].entry.source, *source) != 0) *source = NULL;
+        if (*licence && strcmp(items[i].entry.licence, *licence) != 0) *licence = NULL;
+    }
 }
 
-static const char *licence_of_all(const corpus_item *items, int n)
+/* NULL when out of memory or a text of one of the n rows is not UTF-8; the caller frees it. Frees the rows.
+ */
+static char *rows_text(json_t *rows, int n)
 {
-    for (int i = 1; i < n; i++)
-        if (strcmp(items[i].entry.licence, items[0].entry.licence) != 0) return NULL;
-    return items[0].entry.licence;
+    char *out = json_array_size(rows) == (size_t)n ? json_dumps(rows, JSON_COMPACT) : NULL;
+    json_decref(rows);
+    return out;
 }
 
 /* source, licence: what is said for all, or NULL */
@@ -177,30 +181,20 @@ static json_t *entry_json(const corpus_entry *e, const char *source, const char 
     return entry;
 }
 
-/* NULL when out of memory or a text is not UTF-8; the caller frees it. */
-static char *clips_text(const corpus_item *items, int n)
+static char *clips_text(const corpus_item *items, int n, const char *source, const char *licence)
 {
-    const char *source = source_of_all(items, n), *licence = licence_of_all(items, n);
     json_t *rows = json_array();
-    bool complete = true;
-    for (int i = 0; i < n; i++)
-        if (json_array_append_new(rows, entry_json(&items[i].entry, source, licence)) < 0) complete = false;
-    char *text = complete ? json_dumps(rows, JSON_COMPACT) : NULL;
-    json_decref(rows);
-    return text;
+    for (int i = 0; i < n; i++) json_array_append_new(rows, entry_json(&items[i].entry, source, licence));
+    return rows_text(rows, n);
 }
 
 static char *left_out_text(const corpus_left_out *left_out, int n)
 {
     json_t *rows = json_array();
-    bool complete = true;
     for (int i = 0; i < n; i++)
-        if (json_array_append_new(
-                rows, json_pack("{s:s, s:s}", "name", left_out[i].name, "reason", left_out[i].reason)) < 0)
-            complete = false;
-    char *text = complete ? json_dumps(rows, JSON_COMPACT) : NULL;
-    json_decref(rows);
-    return text;
+        json_array_append_new(
+            rows, json_pack("{s:s, s:s}", "name", left_out[i].name, "reason", left_out[i].reason));
+    return rows_text(rows, n);
 }
 
 /* Everything that goes into the tensors. */
@@ -285,20 +279,21 @@ hrc_status corpus_write(const char *path, const corpus_item *items, int n, const
                         int nleft_out, const tensor_meta *meta, int nmeta, hrc_error *err)
 {
     char joints[G1_NAMES_BYTES], *clips = NULL, *out = NULL;
+    const char *source, *licence;
     columns t = {0};
     TRY(check_names(path, items, n, err));
+    find_common(&source, &licence, items, n);
     g1_joint_names(joints);
     hrc_status status = fill_columns(&t, path, items, n, err);
     tensor_meta *all = ARENA_NEW(&t.memory, tensor_meta, nmeta + 7);
     if (status >= 0) {
-        clips = clips_text(items, n);
+        clips = clips_text(items, n, source, licence);
         out = left_out_text(left_out, nleft_out);
         if (!clips || !out || !all)
             status = fail(err, HRC_ENOMEM,
                           "%s: cannot describe the clips (out of memory, or a text is not UTF-8)", path);
     }
     if (status >= 0) {
-        const char *source = source_of_all(items, n), *licence = licence_of_all(items, n);
         int k = 0;
         all[k++] = (tensor_meta){"format", CORPUS_FORMAT};
         all[k++] = (tensor_meta){"fps", "50"};

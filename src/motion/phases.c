@@ -77,14 +77,12 @@ static phase_posture trunk_posture(const double trunk[3], double height)
 
 static sight look(const float *frame)
 {
-    const double UP[3] = {0, 0, 1};
-    double qpos[HRC_NQ], pelvis[3], trunk[3];
+    double pelvis[3], trunk[3];
     fk_pose pose;
-    for (int k = 0; k < HRC_NQ; k++) qpos[k] = frame[k];
-    fk(&pose, qpos);
-    quat_rotate_inv(pelvis, pose.quat[G1_PELVIS], UP);
-    quat_rotate_inv(trunk, pose.quat[G1_TORSO], UP);
-    double height = qpos[2];
+    fk_frame(&pose, frame);
+    quat_up(pelvis, pose.quat[G1_PELVIS]);
+    quat_up(trunk, pose.quat[G1_TORSO]);
+    double height = frame[2];
     const posture whole = posture_of(frame);
     sight s = {.stands = posture_stands(&whole), .posture = trunk_posture(trunk, height)};
     if (height < POSTURE_DOWN_TOUCH_M)
@@ -219,11 +217,10 @@ static double way(const clip *c, int from, int to)
 
 static bool turns_over(const clip *c)
 {
-    static const float UP[3] = {0, 0, 1};
     for (int i = 0; i < c->n; i++) {
         const float *q = clip_frame(c, i);
         float up[3];
-        quat_rotate_invf(up, q + 3, UP);
+        quat_upf(up, q + 3);
         if (q[2] > OVER_HEIGHT && up[2] < OVER_UP) return true;
     }
     return false;

@@ -40,12 +40,10 @@ static void measure_poses(work *w)
     capsule_pair pairs[2][CAPSULE_PAIRS];
     int npairs[2] = {capsule_pairs(pairs[0], SELF_ALL), capsule_pairs(pairs[1], SELF_FILTERED)};
     for (int i = 0; i < w->c->n; i++) {
-        double qpos[HRC_NQ];
         fk_pose pose;
         capsule capsules[G1_GEOMS];
         pose_figures *p = &w->pose[i];
-        for (int k = 0; k < HRC_NQ; k++) qpos[k] = (double)clip_frame(w->c, i)[k];
-        fk(&pose, qpos);
+        fk_frame(&pose, clip_frame(w->c, i));
         fk_com(w->com[i], &pose);
         capsules_place(capsules, &pose);
         p->low = capsules_lowest(capsules, 0, G1_GEOMS);
@@ -199,13 +197,12 @@ static void measure_floating(quality *q, const work *w)
 /* How far the floor's force would have to act from where it can; false in flight. */
 static bool support_gap(double *gap, const work *w, int i)
 {
-    double at[2], lever, qpos[HRC_NQ];
+    double at[2], lever;
     fk_pose pose;
     capsule capsules[G1_GEOMS];
     support_hull hull;
     if (!support_point(at, &lever, w->com, w->c->n, i, support_half(w->c->fps), w->c->fps)) return false;
-    for (int k = 0; k < HRC_NQ; k++) qpos[k] = (double)clip_frame(w->c, i)[k];
-    fk(&pose, qpos);
+    fk_frame(&pose, clip_frame(w->c, i));
     capsules_place(capsules, &pose);
     support_find(&hull, capsules);
     *gap = support_nearest(&hull, at, NULL);
@@ -247,40 +244,6 @@ static void measure_root(quality *q, const clip *c)
         double z = (double)clip_frame(c, i)[2];
         q->root_lo = fmin(q->root_lo, z), q->root_hi = fmax(q->root_hi, z);
     }
-}
-
-hrc_status quality_measure(quality *q, const clip *c, hrc_error *err)
-{
-    work w = {.c = c};
-    *q = (quality){.fps = c->fps,
-                   .frames = c->n,
-                   .floating_first = -1,
-                   .floating_last = -1,
-                   .uncarried_first = -1,
-                   .uncarried_last = -1};
-    if (c->n < 1) return fail(err, HRC_EINVAL, "%s: the clip has no frames", c->name);
-    w.pose = ARENA_NEW(&w.memory, pose_figures, c->n);
-    w.scratch = ARENA_NEW(&w.memory, double, (size_t)c->n *HRC_JOINTS);
-    w.com = arena_alloc(&w.memory, (size_t)c->n, sizeof *w.com);
-    if (!w.pose || !w.scratch || !w.com) {
-        arena_free(&w.memory);
-        return fail(err, HRC_ENOMEM, "%s: out of memory for the figures of %d frames", c->name, c->n);
-    }
-    q->seconds = (c->n - 1) / c->fps;
-    measure_poses(&w);
-    measure_root(q, c);
-    measure_joints(q, &w);
-    measure_skate(q, &w);
-    measure_floor(q, &w);
-    measure_flights(q, &w);
-    measure_floating(q, &w);
-    measure_support(q, &w);
-    q->self_all = measure_self(&w, 0);
-    q->self_simulated = measure_self(&w, 1);
-    quality_jumps_measure(q, c, w.scratch);
-    quality_judge(q);
-    arena_free(&w.memory);
-    return HRC_OK;
 }
 
 /* From figures to a verdict. "usable" means: `motion fix` or a cut makes a reference of it, or a tracker will
@@ -367,7 +330,7 @@ static void judge_floor(quality *q)
              q->skate_median);
 }
 
-void quality_judge(quality *q)
+static void judge(quality *q)
 {
     q->verdict = QUALITY_GOOD, q->nreasons = 0;
     if (q->seconds < SHORT_S) note(q, QUALITY_USABLE, "lasts only %.2f s", q->seconds);
@@ -429,7 +392,8 @@ static double turn_off(const clip *c, int i)
     return quat_angle(half, quat[1]);
 }
 
-void quality_jumps_measure(quality *q, const clip *c, double *off)
+/* off: scratch for c->n numbers. */
+static void measure_jumps(quality *q, const clip *c, double *off)
 {
     double step = 0.5 / (c->fps * c->fps); /* acceleration to distance from the neighbours' mean */
     q->joint_jumps = q->root_jumps = q->turn_jumps = (quality_jumps){.frame = -1, .joint = -1};
@@ -444,4 +408,38 @@ void quality_jumps_measure(quality *q, const clip *c, double *off)
     find_jumps(&q->root_jumps, -1, off, c->n, fmax(JUMP_ROOT_LEAST, JUMP_ROOT * step));
     for (int i = 1; i + 1 < c->n; i++) off[i] = turn_off(c, i);
     find_jumps(&q->turn_jumps, -1, off, c->n, fmax(JUMP_JOINT_LEAST, JUMP_JOINT * step));
+}
+
+hrc_status quality_measure(quality *q, const clip *c, hrc_error *err)
+{
+    work w = {.c = c};
+    *q = (quality){.fps = c->fps,
+                   .frames = c->n,
+                   .floating_first = -1,
+                   .floating_last = -1,
+                   .uncarried_first = -1,
+                   .uncarried_last = -1};
+    if (c->n < 1) return fail(err, HRC_EINVAL, "%s: the clip has no frames", c->name);
+    w.pose = ARENA_NEW(&w.memory, pose_figures, c->n);
+    w.scratch = ARENA_NEW(&w.memory, double, (size_t)c->n *HRC_JOINTS);
+    w.com = arena_alloc(&w.memory, (size_t)c->n, sizeof *w.com);
+    if (!w.pose || !w.scratch || !w.com) {
+        arena_free(&w.memory);
+        return fail(err, HRC_ENOMEM, "%s: out of memory for the figures of %d frames", c->name, c->n);
+    }
+    q->seconds = (c->n - 1) / c->fps;
+    measure_poses(&w);
+    measure_root(q, c);
+    measure_joints(q, &w);
+    measure_skate(q, &w);
+    measure_floor(q, &w);
+    measure_flights(q, &w);
+    measure_floating(q, &w);
+    measure_support(q, &w);
+    q->self_all = measure_self(&w, 0);
+    q->self_simulated = measure_self(&w, 1);
+    measure_jumps(q, c, w.scratch);
+    judge(q);
+    arena_free(&w.memory);
+    return HRC_OK;
 }

@@ -90,9 +90,4 @@ const char *quality_word(quality_verdict verdict); /* "good", "usable", "bad" */
 
 hrc_status quality_measure(quality *q, const clip *c, hrc_error *err);
 
-/* The three kinds of jumps; off is scratch for c->n numbers. quality_measure calls it. */
-void quality_jumps_measure(quality *q, const clip *c, double *off);
-
-void quality_judge(quality *q); /* verdict and reasons from the figures; quality_measure calls it */
-
 #endif

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "motion/edit.h"
-#include "motion/shipped.h"
 
 /* ---- Manifests ---- */
 
@@ -49,26 +49,26 @@ static int column(char *const *field, int n, const char *name)
     return -1;
 }
 
-static hrc_status parse_rate(double *out, const char *text, const char *path, int line, hrc_error *err)
+static hrc_status parse_rate(double *out, const char *word, const char *path, int line, hrc_error *err)
 {
     char *end;
-    *out = strtod(text, &end);
+    *out = strtod(word, &end);
     if (!*end && *out >= 0 && *out <= 10000) return HRC_OK; /* an empty text is 0 */
     return fail(err, HRC_EFORMAT, "%s:%d: fps is \"%.40s\", expected a frame rate or nothing", path, line,
-                text);
+                word);
 }
 
-static hrc_status manifest_lines(manifest *m, const char *path, char *text, hrc_error *err)
+static hrc_status manifest_lines(manifest *m, const char *path, char *lines, hrc_error *err)
 {
     char *field[COLUMNS_MAX];
-    int width = split_line(&text, field), line = 1, n;
+    int width = split_line(&lines, field), line = 1, n;
     int id = column(field, width, "id"), category = column(field, width, "category"),
         description = column(field, width, "description"), left_out = column(field, width, "left_out"),
         fps = column(field, width, "fps");
     if (id < 0 || category < 0)
         return fail(err, HRC_EFORMAT, "%s:1: no column \"%s\", expected a header with id and category", path,
                     id < 0 ? "id" : "category");
-    while ((n = split_line(&text, field)) != 0) {
+    while ((n = split_line(&lines, field)) != 0) {
         line++;
         if (n == 1 && !*field[0]) continue;
         if (n != width)
@@ -129,12 +129,12 @@ static hrc_status manifest_text(char **out, int *rows, arena *memory, const char
 
 static hrc_status manifest_bytes(manifest *m, const char *path, file_view bytes, hrc_error *err)
 {
-    char *text;
+    char *lines;
     int rows;
-    TRY(manifest_text(&text, &rows, &m->memory, path, bytes, sizeof "a,b" - 1, err));
+    TRY(manifest_text(&lines, &rows, &m->memory, path, bytes, sizeof "a,b" - 1, err));
     m->rows = ARENA_NEW(&m->memory, manifest_row, rows);
     if (!m->rows) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    TRY(manifest_lines(m, path, text, err));
+    TRY(manifest_lines(m, path, lines, err));
     return check_ids(m, path, err);
 }
 
@@ -172,24 +172,24 @@ typedef struct {
     int line;
 } row_place;
 
-static hrc_status parse_frame(int *out, const char *text, const char *what, row_place at, hrc_error *err)
+static hrc_status parse_frame(int *out, const char *word, const char *what, row_place at, hrc_error *err)
 {
     char *end;
-    long x = strtol(text, &end, 10);
-    if (end == text || *end || x < 0 || x >= CLIP_MAX_FRAMES)
+    long x = strtol(word, &end, 10);
+    if (end == word || *end || x < 0 || x >= CLIP_MAX_FRAMES)
         return fail(err, HRC_EFORMAT, "%s:%d: %s is \"%.40s\", expected a frame from 0 to %d", at.path,
-                    at.line, what, text, CLIP_MAX_FRAMES - 1);
+                    at.line, what, word, CLIP_MAX_FRAMES - 1);
     *out = (int)x;
     return HRC_OK;
 }
 
-static hrc_status parse_hold(double *out, const char *text, row_place at, hrc_error *err)
+static hrc_status parse_hold(double *out, const char *word, row_place at, hrc_error *err)
 {
     char *end;
-    *out = strtod(text, &end);
-    if (end == text || *end || !(*out >= 0 && *out <= HOLD_MAX))
+    *out = strtod(word, &end);
+    if (end == word || *end || !(*out >= 0 && *out <= HOLD_MAX))
         return fail(err, HRC_EFORMAT, "%s:%d: hold is \"%.40s\", expected 0 to %g seconds", at.path, at.line,
-                    text, HOLD_MAX);
+                    word, HOLD_MAX);
     return HRC_OK;
 }
 
@@ -227,10 +227,10 @@ static char *next_line(char **rest, row_place *at)
     return NULL;
 }
 
-static hrc_status parse_text(suite *s, char *text, hrc_error *err)
+static hrc_status parse_text(suite *s, char *lines, hrc_error *err)
 {
     row_place at = {s->path, 0};
-    char *rest = text, *line = next_line(&rest, &at);
+    char *rest = lines, *line = next_line(&rest, &at);
     if (!line || strcmp(line, HEADER) != 0)
         return fail(err, HRC_EFORMAT, "%s:%d: \"%.60s\", expected the header \"" HEADER "\"", s->path,
                     at.line, line ? line : "");
@@ -240,13 +240,13 @@ static hrc_status parse_text(suite *s, char *text, hrc_error *err)
 
 static hrc_status parse(suite *s, const char *path, file_view bytes, hrc_error *err)
 {
-    char *text;
+    char *lines;
     int rows;
-    TRY(manifest_text(&text, &rows, &s->memory, path, bytes, sizeof "a,0,0,b,0" - 1, err));
+    TRY(manifest_text(&lines, &rows, &s->memory, path, bytes, sizeof "a,0,0,b,0" - 1, err));
     s->sequences = ARENA_NEW(&s->memory, suite_sequence, rows);
     s->path = arena_strdup(&s->memory, path);
     if (!s->sequences || !s->path) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    return parse_text(s, text, err);
+    return parse_text(s, lines, err);
 }
 
 hrc_status suite_parse(suite *s, const char *path, file_view bytes, hrc_error *err)
@@ -272,7 +272,7 @@ static bool is_path(const char *name)
 hrc_status suite_load(suite *s, const char *name, hrc_error *err)
 {
     char relative[512], path[4096];
-    file_view text;
+    file_view bytes;
     *s = (suite){0};
     if (is_path(name)) {
         snprintf(path, sizeof path, "%s", name);
@@ -285,29 +285,21 @@ hrc_status suite_load(suite *s, const char *name, hrc_error *err)
                 "there are)",
                 name, relative);
     }
-    TRY(file_map(path, &text, err));
-    hrc_status status = suite_parse(s, path, text, err);
-    file_unmap(&text);
+    TRY(file_map(path, &bytes, err));
+    hrc_status status = suite_parse(s, path, bytes, err);
+    file_unmap(&bytes);
     return status;
 }
 
 hrc_status suite_write(const suite *s, const char *path, hrc_error *err)
 {
-    size_t size = sizeof HEADER + 1, used;
-    for (int i = 0; i < s->n; i++)
-        size += strlen(s->sequences[i].clip) + strlen(s->sequences[i].category) + 64;
-    char *text = malloc(size);
-    if (!text) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    used = (size_t)snprintf(text, size, HEADER "\n");
+    text rows = {0};
+    text_add(&rows, HEADER "\n");
     for (int i = 0; i < s->n; i++) {
         const suite_sequence *q = &s->sequences[i];
-        used += (size_t)snprintf(text + used, size - used, "%s,%d,%d,%s,%g\n", q->clip, q->first, q->last,
-                                 q->category, q->hold);
+        text_add(&rows, "%s,%d,%d,%s,%g\n", q->clip, q->first, q->last, q->category, q->hold);
     }
-    file_piece piece = {text, used};
-    hrc_status status = file_write(path, &piece, 1, err);
-    free(text);
-    return status;
+    return text_write(&rows, path, err);
 }
 
 /* ---- Sequences as clips ---- */
@@ -315,17 +307,13 @@ hrc_status suite_write(const suite *s, const char *path, hrc_error *err)
 static hrc_status load_file(const suite *s, const suite_sequence *q, clip *out, hrc_error *err)
 {
     char path[4096];
-    const char *slash = strrchr(s->path, '/');
-    clip whole, resampled;
-    int folder = slash && q->clip[0] != '/' ? (int)(slash - s->path + 1) : 0;
+    clip whole;
+    int folder = q->clip[0] == '/' ? 0 : (int)(file_name(s->path) - s->path);
     if ((size_t)snprintf(path, sizeof path, "%.*s%s", folder, s->path, q->clip) >= sizeof path)
         return fail(err, HRC_EINVAL, "%s: the path of \"%.80s...\" is too long", s->path, q->clip);
-    TRY(clip_load(&whole, path, &s->reading, NULL, err));
-    hrc_status status = clip_resample(&resampled, &whole, CORPUS_FPS, err);
+    TRY(clip_load_at(&whole, path, CORPUS_FPS, &s->reading, err));
+    hrc_status status = clip_cut(out, &whole, q->first, q->last, err);
     clip_free(&whole);
-    TRY(status);
-    status = clip_cut(out, &resampled, q->first, q->last, err);
-    clip_free(&resampled);
     return status;
 }
 

@@ -46,7 +46,7 @@ typedef struct {
     const char *path;
     int n;
     suite_sequence *sequences;
-    clip_options reading; /* of files that it names, set by whoever loads it; its texts are the caller's */
+    clip_options reading; /* of files that it names, set after loading; its texts are the caller's */
 } suite;
 
 /* A path (with '/' or the ending .csv), or the name of one that is shipped: "heldout101". */

@@ -6,7 +6,6 @@
 #include <tgmath.h>
 
 #include "nn/gemm.h"
-#include "nn/limits.h"
 
 #define OPS(name) plain_##name
 #define OPS_TARGET

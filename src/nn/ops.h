@@ -17,6 +17,10 @@ enum { GEMM_TA = 1, GEMM_TB = 2, GEMM_ADD = 4 };
 
 #define NN_EPS ((real)1e-6) /* inside the root of LayerNorm */
 
+/* Sizes that kernels keep on the stack; what builds a network checks against them. */
+#define NN_MAX_WIDTH 4096 /* channels of a LayerNorm */
+#define NN_MAX_TOKENS 64
+
 typedef struct {
     const char *name; /* "plain", "avx2", ... */
 

@@ -61,6 +61,15 @@ void nn_layout_tensors(tensor *out, nn_name *names, const nn_layout *l, const fl
     }
 }
 
+void nn_layout_halves(tensor *tensors, uint16_t *halves, const nn_layout *l, const float *params)
+{
+    for (size_t i = 0; i < l->count; i++) halves[i] = nn_to_bf16(params[i]);
+    for (int i = 0; i < l->n; i++) {
+        tensors[i].type = DT_BF16;
+        tensors[i].data = halves + l->tensors[i].offset;
+    }
+}
+
 static hrc_status find(const tensor **out, const nn_tensor *t, const tensorfile *file, const char *prefix,
                        hrc_error *err)
 {

@@ -48,6 +48,9 @@ typedef struct {
 void nn_layout_tensors(tensor *out, nn_name *names, const nn_layout *l, const float *params,
                        const char *prefix);
 
+/* Those tensors as bfloat16, in halves (l->count). */
+void nn_layout_halves(tensor *tensors, uint16_t *halves, const nn_layout *l, const float *params);
+
 /* Are all there, in their shapes, and finite? Costs no memory. */
 hrc_status nn_layout_check(const nn_layout *l, const tensorfile *file, const char *prefix, hrc_error *err);
 

@@ -43,15 +43,21 @@ static void run_elu(const onnx_step *s, const void *const *in, void *const *out,
     for (size_t i = 0; i < s->n; i++) y[i] = x[i] > 0 ? x[i] : s->f[0] * expm1f(x[i]);
 }
 
+#define EACH_FUNCTION(name, function)                                                                        \
+    {                                                                                                        \
+        name, function                                                                                       \
+    }
+#define EACH_OPERATORS(X)                                                                                    \
+    X("Sigmoid", sigmoid), X("Tanh", tanhf), X("Relu", relu), X("Sqrt", sqrtf), X("Exp", expf),              \
+        X("Sin", sinf), X("Cos", cosf), X("Round", nearbyintf), X("Abs", fabsf), X("Neg", negative),         \
+        X("Erf", erff), X("Log", logf), X("Floor", floorf), X("Softplus", softplus)
+
 static hrc_status prepare_each(onnx_builder *b, onnx_step *s, onnx_slot *const *in, onnx_slot *const *out)
 {
     static const struct {
         const char *name;
         float (*each)(float);
-    } EACH[] = {{"Sigmoid", sigmoid}, {"Tanh", tanhf},       {"Relu", relu}, {"Sqrt", sqrtf},
-                {"Exp", expf},        {"Sin", sinf},         {"Cos", cosf},  {"Round", nearbyintf},
-                {"Abs", fabsf},       {"Neg", negative},     {"Erf", erff},  {"Log", logf},
-                {"Floor", floorf},    {"Softplus", softplus}};
+    } EACH[] = {EACH_OPERATORS(EACH_FUNCTION)};
     TRY(onnx_want_float(b, in[0]));
     onnx_like(out[0], in[0]);
     s->run = run_each;
@@ -535,35 +541,18 @@ static hrc_status prepare_norm(onnx_builder *b, onnx_step *s, onnx_slot *const *
     return HRC_OK;
 }
 
-#define EACH_OPERATOR(name)                                                                                  \
+#define EACH_ROW(name, function)                                                                             \
     {                                                                                                        \
         name, 1, 1, 1, prepare_each                                                                          \
     }
-#define ARITHMETIC_OPERATOR(name)                                                                            \
-    {                                                                                                        \
-        name, 2, 2, 1, prepare_arithmetic                                                                    \
-    }
 
 const onnx_operator ONNX_MATH_OPERATORS[] = {
-    EACH_OPERATOR("Sigmoid"),
-    EACH_OPERATOR("Tanh"),
-    EACH_OPERATOR("Relu"),
-    EACH_OPERATOR("Sqrt"),
-    EACH_OPERATOR("Exp"),
-    EACH_OPERATOR("Sin"),
-    EACH_OPERATOR("Cos"),
-    EACH_OPERATOR("Round"),
-    EACH_OPERATOR("Abs"),
-    EACH_OPERATOR("Neg"),
-    EACH_OPERATOR("Erf"),
-    EACH_OPERATOR("Log"),
-    EACH_OPERATOR("Floor"),
-    EACH_OPERATOR("Softplus"),
-    ARITHMETIC_OPERATOR("Add"),
-    ARITHMETIC_OPERATOR("Sub"),
-    ARITHMETIC_OPERATOR("Mul"),
-    ARITHMETIC_OPERATOR("Div"),
-    ARITHMETIC_OPERATOR("Pow"),
+    EACH_OPERATORS(EACH_ROW),
+    {"Add", 2, 2, 1, prepare_arithmetic},
+    {"Sub", 2, 2, 1, prepare_arithmetic},
+    {"Mul", 2, 2, 1, prepare_arithmetic},
+    {"Div", 2, 2, 1, prepare_arithmetic},
+    {"Pow", 2, 2, 1, prepare_arithmetic},
     {"Elu", 1, 1, 1, prepare_elu},
     {"Clip", 1, 3, 1, prepare_clip},
     {"Gemm", 2, 3, 1, prepare_gemm},

@@ -120,6 +120,19 @@ static hrc_status read_numbers(const reader *r, const item *i, int64_t *list, in
     return HRC_OK;
 }
 
+static hrc_status read_entry(reader *r, span s, void *out)
+{
+    onnx_entry *e = out;
+    e->key = e->value = "";
+    while (s.at < s.end) {
+        item i;
+        TRY(next_item(r, &s, &i));
+        if (i.field == ENTRY_KEY) TRY(read_text(r, &i, &e->key));
+        if (i.field == ENTRY_VALUE) TRY(read_text(r, &i, &e->value));
+    }
+    return HRC_OK;
+}
+
 /* ---- Tensors ---- */
 
 typedef struct {
@@ -130,18 +143,13 @@ typedef struct {
     bool have_raw;
 } tensor_parts;
 
-static hrc_status read_external(const reader *r, const item *i, tensor_parts *p)
+static hrc_status read_external(reader *r, const item *i, tensor_parts *p)
 {
-    const char *key = "", *value = "";
-    for (span s = i->block; s.at < s.end;) {
-        item e;
-        TRY(next_item(r, &s, &e));
-        if (e.field == ENTRY_KEY) TRY(read_text(r, &e, &key));
-        if (e.field == ENTRY_VALUE) TRY(read_text(r, &e, &value));
-    }
-    if (!strcmp(key, "location")) p->location = value;
-    if (!strcmp(key, "offset")) p->offset = strtoll(value, NULL, 10);
-    if (!strcmp(key, "length")) p->length = strtoll(value, NULL, 10);
+    onnx_entry e;
+    TRY(read_entry(r, i->block, &e));
+    if (!strcmp(e.key, "location")) p->location = e.value;
+    if (!strcmp(e.key, "offset")) p->offset = strtoll(e.value, NULL, 10);
+    if (!strcmp(e.key, "length")) p->length = strtoll(e.value, NULL, 10);
     return HRC_OK;
 }
 
@@ -149,8 +157,7 @@ static hrc_status read_external(const reader *r, const item *i, tensor_parts *p)
 static hrc_status map_beside(reader *r, const char *name, hrc_error *err)
 {
     char path[4096];
-    const char *slash = strrchr(r->out->path, '/');
-    const int folder = slash ? (int)(slash - r->out->path) + 1 : 0;
+    const int folder = (int)(file_name(r->out->path) - r->out->path);
     if (!*name || strchr(name, '/') || !strcmp(name, ".."))
         return fail(err, HRC_EFORMAT, "%s: its data lie in \"%.80s\", expected a file beside it",
                     r->out->path, name);
@@ -258,8 +265,9 @@ static hrc_status read_parts(reader *r, span s, onnx_array *a, tensor_parts *p)
     return HRC_OK;
 }
 
-static hrc_status read_tensor(reader *r, span s, onnx_array *a)
+static hrc_status read_tensor(reader *r, span s, void *out)
 {
+    onnx_array *a = out;
     tensor_parts p = {0};
     TRY(read_parts(r, s, a, &p));
     TRY(check_type(r, a, p.type));
@@ -299,8 +307,9 @@ static hrc_status read_shape(const reader *r, span s, onnx_array *a)
 }
 
 /* ValueInfoProto: name and TypeProto{tensor_type{elem_type, shape}}. */
-static hrc_status read_value(reader *r, span s, onnx_array *a)
+static hrc_status read_value(reader *r, span s, void *out)
 {
+    onnx_array *a = out;
     item i, t, e;
     int64_t type = 0;
     a->name = "";
@@ -390,9 +399,10 @@ static hrc_status list_texts(reader *r, span s, int field, const char ***out, in
     return HRC_OK;
 }
 
-static hrc_status read_call(reader *r, span s, onnx_call *out)
+static hrc_status read_call(reader *r, span s, void *to)
 {
     int k = 0;
+    onnx_call *out = to;
     out->op = out->name = "";
     TRY(list_texts(r, s, NODE_INPUT, &out->in, &out->nin));
     TRY(list_texts(r, s, NODE_OUTPUT, &out->out, &out->nout));
@@ -419,38 +429,9 @@ static hrc_status read_call(reader *r, span s, onnx_call *out)
 
 /* ---- Graph and model ---- */
 
-typedef hrc_status read_one(reader *r, span s, void *out);
-
-static hrc_status one_call(reader *r, span s, void *out)
-{
-    return read_call(r, s, out);
-}
-
-static hrc_status one_tensor(reader *r, span s, void *out)
-{
-    return read_tensor(r, s, out);
-}
-
-static hrc_status one_value(reader *r, span s, void *out)
-{
-    return read_value(r, s, out);
-}
-
-static hrc_status one_entry(reader *r, span s, void *out)
-{
-    onnx_entry *e = out;
-    e->key = e->value = "";
-    while (s.at < s.end) {
-        item i;
-        TRY(next_item(r, &s, &i));
-        if (i.field == ENTRY_KEY) TRY(read_text(r, &i, &e->key));
-        if (i.field == ENTRY_VALUE) TRY(read_text(r, &i, &e->value));
-    }
-    return HRC_OK;
-}
-
 /* All fields of one number as an array of structs. */
-static hrc_status read_all(reader *r, span s, int field, size_t size, read_one *each, void **out, int *n)
+static hrc_status read_all(reader *r, span s, int field, size_t size,
+                           hrc_status (*each)(reader *, span, void *), void **out, int *n)
 {
     TRY(count_items(r, s, field, n));
     char *list = arena_alloc(&r->out->memory, (size_t)*n + 1, size);
@@ -466,11 +447,11 @@ static hrc_status read_all(reader *r, span s, int field, size_t size, read_one *
     return HRC_OK;
 }
 
-const onnx_array *onnx_find(const onnx_array *list, int n, const char *name)
+static bool is_constant(const onnx_file *f, const char *name)
 {
-    for (int i = 0; i < n; i++)
-        if (!strcmp(list[i].name, name)) return &list[i];
-    return NULL;
+    for (int i = 0; i < f->nconstants; i++)
+        if (!strcmp(f->constants[i].name, name)) return true;
+    return false;
 }
 
 static hrc_status read_graph(reader *r, span s)
@@ -480,13 +461,13 @@ static hrc_status read_graph(reader *r, span s)
     int sparse, kept = 0;
     TRY(count_items(r, s, GRAPH_SPARSE, &sparse));
     if (sparse) return fail(r->err, HRC_EFORMAT, "%s: has sparse constants, expected dense ones", f->path);
-    TRY(read_all(r, s, GRAPH_NODE, sizeof(onnx_call), one_call, &calls, &f->ncalls));
-    TRY(read_all(r, s, GRAPH_INITIALIZER, sizeof(onnx_array), one_tensor, &constants, &f->nconstants));
-    TRY(read_all(r, s, GRAPH_INPUT, sizeof(onnx_array), one_value, &inputs, &f->ninputs));
-    TRY(read_all(r, s, GRAPH_OUTPUT, sizeof(onnx_array), one_value, &outputs, &f->noutputs));
+    TRY(read_all(r, s, GRAPH_NODE, sizeof(onnx_call), read_call, &calls, &f->ncalls));
+    TRY(read_all(r, s, GRAPH_INITIALIZER, sizeof(onnx_array), read_tensor, &constants, &f->nconstants));
+    TRY(read_all(r, s, GRAPH_INPUT, sizeof(onnx_array), read_value, &inputs, &f->ninputs));
+    TRY(read_all(r, s, GRAPH_OUTPUT, sizeof(onnx_array), read_value, &outputs, &f->noutputs));
     f->calls = calls, f->constants = constants, f->inputs = inputs, f->outputs = outputs;
     for (int i = 0; i < f->ninputs; i++) /* older files list constants as inputs too */
-        if (!onnx_find(f->constants, f->nconstants, f->inputs[i].name)) f->inputs[kept++] = f->inputs[i];
+        if (!is_constant(f, f->inputs[i].name)) f->inputs[kept++] = f->inputs[i];
     f->ninputs = kept;
     return HRC_OK;
 }
@@ -510,7 +491,7 @@ static hrc_status read_model(reader *r, span s)
 {
     bool graph = false;
     void *entries = NULL;
-    TRY(read_all(r, s, MODEL_METADATA, sizeof(onnx_entry), one_entry, &entries, &r->out->nentries));
+    TRY(read_all(r, s, MODEL_METADATA, sizeof(onnx_entry), read_entry, &entries, &r->out->nentries));
     r->out->entries = entries;
     while (s.at < s.end) {
         item i;

@@ -59,6 +59,5 @@ hrc_status onnx_parse(onnx_file *out, const char *path, file_view bytes, hrc_err
 void onnx_file_free(onnx_file *f);
 
 const char *onnx_metadata(const onnx_file *f, const char *key); /* NULL: not there */
-const onnx_array *onnx_find(const onnx_array *list, int n, const char *name);
 
 #endif

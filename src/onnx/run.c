@@ -299,12 +299,11 @@ hrc_status onnx_program_create(onnx_program **out, const onnx_file *f, hrc_error
     onnx_program *p = calloc(1, sizeof *p);
     if (!p) return fail(err, HRC_ENOMEM, "%s: out of memory", f->path);
     hrc_status status = build(p, f, err);
-    if (status < 0) {
+    if (status < 0)
         onnx_program_free(p);
-        return status;
-    }
-    *out = p;
-    return HRC_OK;
+    else
+        *out = p;
+    return status;
 }
 
 void onnx_program_free(onnx_program *p)

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "onnx/format.h"
 
 #define IR_VERSION 8
@@ -197,10 +196,7 @@ hrc_status onnx_write(const onnx_graph *g, const char *name, const char *path, h
     add_message(&model, MODEL_OPSET, &opset);
     add_message(&model, MODEL_GRAPH, &graph);
     text_bytes(&model, g->metadata.data ? g->metadata.data : "", g->metadata.size);
-    hrc_status status = text_ok(&model) ? file_write(path, &(file_piece){model.data, model.size}, 1, err)
-                                        : fail(err, HRC_ENOMEM, "%s: out of memory", path);
-    text_free(&model);
-    return status;
+    return text_write(&model, path, err);
 }
 
 void onnx_free(onnx_graph *g)
@@ -223,8 +219,8 @@ onnx_value onnx_silu(onnx_graph *g, onnx_value x)
     return onnx_op2(g, "Mul", x, onnx_op1(g, "Sigmoid", x));
 }
 
-/* 0.5 x (1 + tanh(a (x + c x^3))). Its constants come with the first one: runners warn of those that nobody
- * uses. */
+/* 0.5 x (1 + tanh(a (x + c x^3))). Its constants come with the first one: runners warn of unused
+ * ones. */
 onnx_value onnx_gelu(onnx_graph *g, onnx_value x)
 {
     static const onnx_value a = {"gelu_a"}, c = {"gelu_c"}, half = {"gelu_half"}, one = {"gelu_one"};

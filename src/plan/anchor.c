@@ -68,11 +68,10 @@ void plan_token(float out[PLAN_D], const plan_frame *frame, const float origin[H
                 const float qpos[HRC_NQ])
 {
     const float way[3] = {qpos[0] - origin[0], qpos[1] - origin[1], qpos[2] - origin[2]};
-    float back[4], local[4];
+    float local[4];
     memcpy(out, qpos + 7, HRC_JOINTS * sizeof *out);
     quat_rotate_invf(out + TRAVEL, frame->yaw, way);
-    quat_conjf(back, frame->yaw);
-    quat_mulf(local, back, qpos + 3);
+    quat_localf(local, frame->yaw, qpos + 3);
     quat_to_6df(out + TURN, local);
 }
 

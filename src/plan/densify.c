@@ -39,9 +39,8 @@ void plan_curve_fit(plan_curve *curve, const float (*qpos)[HRC_NQ], float span)
         for (int k = 0; k < PLAN_K; k++) curve->slope[k][i] = s[k];
     }
     for (int k = 0; k + 1 < PLAN_K; k++) {
-        float back[4], step[4];
-        quat_conjf(back, qpos[k] + 3);
-        quat_mulf(step, back, qpos[k + 1] + 3);
+        float step[4];
+        quat_localf(step, qpos[k] + 3, qpos[k + 1] + 3);
         quat_logf(curve->turn[k], step);
     }
 }
@@ -120,22 +119,19 @@ void plan_window_at(float out[HRC_NQ], const float (*reference)[HRC_NQ], float f
 /* What is smaller than the rounding of a plan's poses is no difference. */
 static void subtract(float out[HRC_NQ], const float plan[HRC_NQ], const float reference[HRC_NQ])
 {
-    float back[4];
     for (int i = 0; i < HRC_NQ; i++) {
         out[i] = plan[i] - reference[i];
         if (fabsf(out[i]) < ROUNDING) out[i] = 0;
     }
-    quat_conjf(back, reference + 3);
-    quat_mulf(out + 3, plan + 3, back);
+    quat_turnf(out + 3, reference + 3, plan + 3);
     if (vec_normf(out + 4) < ROUNDING) quat_from_yawf(out + 3, 0);
 }
 
 static void extrapolate_first(float diff[PLAN_K][HRC_NQ])
 {
-    float back[4], turn[4];
+    float turn[4];
     for (int i = 0; i < HRC_NQ; i++) diff[0][i] = 2 * diff[1][i] - diff[2][i];
-    quat_conjf(back, diff[2] + 3);
-    quat_mulf(turn, diff[1] + 3, back);
+    quat_turnf(turn, diff[2] + 3, diff[1] + 3);
     quat_mulf(diff[0] + 3, turn, diff[1] + 3);
 }
 

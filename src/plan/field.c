@@ -1,7 +1,5 @@
 #include "plan/field.h"
 
-#include "nn/limits.h"
-
 static hrc_status field_check(const field_shape *s, hrc_error *err)
 {
     const struct {

@@ -35,45 +35,50 @@ enum { EXAMPLE_PARTS = COUNT(EXAMPLE_PART) };
 
 static const char *const FORM[] = {[PLAN_ANCHORED] = "anchored", [PLAN_PAPER] = "paper"};
 
+static const char *text_of(const tensorfile *file, const char *key)
+{
+    return tensorfile_text(file, key, "(missing)");
+}
+
 static hrc_status check_text(const tensorfile *file, const char *key, const char *expected, hrc_error *err)
 {
-    const char *found = tensorfile_meta(file, key);
-    if (!found || strcmp(found, expected))
-        return fail(err, HRC_EFORMAT, "%s: %s is \"%.60s\", expected \"%.60s\"", file->path, key,
-                    found ? found : "(missing)", expected);
+    const char *found = text_of(file, key);
+    if (strcmp(found, expected))
+        return fail(err, HRC_EFORMAT, "%s: %s is \"%.60s\", expected \"%.60s\"", file->path, key, found,
+                    expected);
     return HRC_OK;
 }
 
 static hrc_status read_number(int *out, const tensorfile *file, const char *key, hrc_error *err)
 {
-    const char *found = tensorfile_meta(file, key);
-    char *end = NULL;
-    long value = found ? strtol(found, &end, 10) : 0;
-    if (!found || end == found || *end || value < 1 || value > 65536)
+    const char *found = text_of(file, key);
+    char *end;
+    long value = strtol(found, &end, 10);
+    if (end == found || *end || value < 1 || value > 65536)
         return fail(err, HRC_EFORMAT, "%s: %s is \"%.60s\", expected a number of at least 1", file->path, key,
-                    found ? found : "(missing)");
+                    found);
     *out = (int)value;
     return HRC_OK;
 }
 
 static hrc_status read_switch(bool *out, const tensorfile *file, const char *key, hrc_error *err)
 {
-    const char *found = tensorfile_meta(file, key);
-    if (!found || (strcmp(found, "on") && strcmp(found, "off")))
+    const char *found = text_of(file, key);
+    if (strcmp(found, "on") && strcmp(found, "off"))
         return fail(err, HRC_EFORMAT, "%s: %s is \"%.60s\", expected \"on\" or \"off\"", file->path, key,
-                    found ? found : "(missing)");
+                    found);
     *out = !strcmp(found, "on");
     return HRC_OK;
 }
 
 static hrc_status read_layout(plan_layout *l, const tensorfile *file, hrc_error *err)
 {
-    const char *form = tensorfile_meta(file, "form");
-    if (!form || (strcmp(form, FORM[PLAN_ANCHORED]) && strcmp(form, FORM[PLAN_PAPER])))
+    const char *form = text_of(file, "form");
+    if (strcmp(form, FORM[PLAN_ANCHORED]) && strcmp(form, FORM[PLAN_PAPER]))
         return fail(err, HRC_EFORMAT,
                     "%s: form is \"%.60s\", expected \"anchored\" or \"paper\" (planners before 0.2 have "
                     "none: train again)",
-                    file->path, form ? form : "(missing)");
+                    file->path, form);
     l->form = strcmp(form, FORM[PLAN_PAPER]) ? PLAN_ANCHORED : PLAN_PAPER;
     TRY(read_number(&l->horizon, file, "horizon", err));
     if (l->horizon < PLAN_K - 1 || l->horizon > PLAN_MAX_H)
@@ -94,17 +99,6 @@ static hrc_status read_shape(field_shape *shape, const plan_layout *l, const ten
     return HRC_OK;
 }
 
-static hrc_status read_floats(float *out, const tensorfile *file, const char *name, int n, hrc_error *err)
-{
-    const tensor *t;
-    const int64_t shape = n;
-    TRY(tensorfile_need(file, name, DT_F32, 1, &shape, &t, err));
-    memcpy(out, t->data, sizeof(float) * (size_t)n);
-    for (int i = 0; i < n; i++)
-        if (!isfinite(out[i])) return fail(err, HRC_EFORMAT, "%s: %s[%d] is not finite", file->path, name, i);
-    return HRC_OK;
-}
-
 static hrc_status read_examples(plan_model *m, const tensorfile *file, hrc_error *err)
 {
     for (int i = 0; i < EXAMPLE_PARTS; i++) {
@@ -112,14 +106,10 @@ static hrc_status read_examples(plan_model *m, const tensorfile *file, hrc_error
         const size_t count = EXAMPLE_PART[i].count;
         const int64_t shape[] = {PLAN_EXAMPLES, (int64_t)count};
         TRY(tensorfile_need(file, EXAMPLE_PART[i].name, DT_F32, 2, shape, &t, err));
+        TRY(tensorfile_finite(file, t, err));
         for (int k = 0; k < PLAN_EXAMPLES; k++)
             memcpy((char *)&m->examples[k] + EXAMPLE_PART[i].offset,
                    (const char *)t->data + sizeof(float) * count * (size_t)k, sizeof(float) * count);
-        const float *x = t->data;
-        for (size_t k = 0; k < count * PLAN_EXAMPLES; k++)
-            if (!isfinite(x[k]))
-                return fail(err, HRC_EFORMAT, "%s: %s[%zu] is not finite", file->path, EXAMPLE_PART[i].name,
-                            k);
     }
     return HRC_OK;
 }
@@ -135,14 +125,13 @@ static hrc_status read_model(plan_model *m, const tensorfile *file, hrc_error *e
     TRY(read_shape(&shape, &m->layout, file, err));
     TRY(field_init(&m->net, shape, err));
     TRY(nn_layout_check(&m->net.layout, file, "field.", err)); /* before memory is asked for */
-    TRY(read_floats(m->scales.cond_mean, file, "cond_mean", shape.cond, err));
-    TRY(read_floats(m->scales.cond_std, file, "cond_std", shape.cond, err));
-    TRY(read_floats(m->scales.residual_std, file, "residual_std", PLAN_K * PLAN_D, err));
+    TRY(tensorfile_floats(m->scales.cond_mean, file, "cond_mean", shape.cond, err));
+    TRY(tensorfile_floats(m->scales.cond_std, file, "cond_std", shape.cond, err));
+    TRY(tensorfile_floats(m->scales.residual_std, file, "residual_std", PLAN_K * PLAN_D, err));
     TRY(read_examples(m, file, err));
-    const char *config_found = tensorfile_meta(file, "config"), *trained = tensorfile_meta(file, "trained");
     m->path = arena_strdup(&m->memory, file->path);
-    m->config = arena_strdup(&m->memory, config_found ? config_found : "");
-    m->trained = arena_strdup(&m->memory, trained ? trained : "");
+    m->config = arena_strdup(&m->memory, tensorfile_text(file, "config", ""));
+    m->trained = arena_strdup(&m->memory, tensorfile_text(file, "trained", ""));
     m->params = ARENA_NEW(&m->memory, float, m->net.layout.count);
     if (!m->path || !m->config || !m->trained || !m->params)
         return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
@@ -194,21 +183,8 @@ static void add_examples(contents *c, const plan_model *m)
         for (int k = 0; k < PLAN_EXAMPLES; k++)
             memcpy(at + count * (size_t)k, (const char *)&m->examples[k] + EXAMPLE_PART[i].offset,
                    sizeof(float) * count);
-        c->tensors[c->n++] =
-            (tensor){EXAMPLE_PART[i].name,           DT_F32, 2, {PLAN_EXAMPLES, (int64_t)count},
-                     (int64_t)count * PLAN_EXAMPLES, at};
+        c->tensors[c->n++] = tensor_rows(EXAMPLE_PART[i].name, at, PLAN_EXAMPLES, (int64_t)count);
         at += count * PLAN_EXAMPLES;
-    }
-}
-
-static void halve(contents *c, const plan_model *m)
-{
-    const nn_layout *l = &m->net.layout;
-    for (int i = 0; i < l->n; i++) {
-        const nn_tensor *t = &l->tensors[i];
-        for (size_t k = 0; k < t->count; k++) c->halves[t->offset + k] = nn_to_bf16(m->params[t->offset + k]);
-        c->tensors[i].type = DT_BF16;
-        c->tensors[i].data = c->halves + t->offset;
     }
 }
 
@@ -250,7 +226,7 @@ hrc_status plan_model_save(const plan_model *m, bool bf16, const char *path, hrc
     if (c && c->examples && (c->halves || !bf16)) {
         nn_layout_tensors(c->tensors, c->names, l, m->params, "field.");
         c->n = l->n;
-        if (bf16) halve(c, m);
+        if (bf16) nn_layout_halves(c->tensors, c->halves, l, m->params);
         add_floats(c, "cond_mean", m->scales.cond_mean, m->net.shape.cond);
         add_floats(c, "cond_std", m->scales.cond_std, m->net.shape.cond);
         add_floats(c, "residual_std", m->scales.residual_std, PLAN_K * PLAN_D);

@@ -12,10 +12,9 @@
 
 static float tilt_between(const float a[4], const float b[4])
 {
-    static const float UP[3] = {0, 0, 1};
     float x[3], y[3], across[3];
-    quat_rotate_invf(x, a, UP);
-    quat_rotate_invf(y, b, UP);
+    quat_upf(x, a);
+    quat_upf(y, b);
     vec_crossf(across, x, y);
     return atan2f(vec_normf(across), vec_dotf(x, y)); /* acos would see 3e-4 rad where there are none */
 }
@@ -46,10 +45,9 @@ float plan_off(const float state[HRC_NQ], const float reference[HRC_NQ], bool po
 /* It only has to go down, and trackers do. */
 static bool is_above(const float a[HRC_NQ], const float b[HRC_NQ], bool position)
 {
-    static const float UP[3] = {0, 0, 1};
     float x[3], y[3];
-    quat_rotate_invf(x, a + 3, UP);
-    quat_rotate_invf(y, b + 3, UP);
+    quat_upf(x, a + 3);
+    quat_upf(y, b + 3);
     return height_of(a, position) > height_of(b, position) - ABOVE_M && x[2] > y[2] - ABOVE_UP;
 }
 
@@ -64,9 +62,8 @@ float plan_lost(const float state[HRC_NQ], const float reference[HRC_NQ], bool p
 void plan_offset_set(plan_offset *o, const float state[HRC_NQ], const float reference[HRC_NQ])
 {
     const float share = PLAN_YIELD * plan_off(state, reference, true);
-    float back[4], error[4];
-    quat_conjf(back, reference + 3);
-    quat_mulf(error, state + 3, back);
+    float error[4];
+    quat_turnf(error, reference + 3, state + 3);
     quat_logf(o->turn, error);
     for (int k = 0; k < 3; k++) {
         o->shift[k] = state[k] - reference[k];

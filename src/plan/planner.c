@@ -51,12 +51,11 @@ hrc_status planner_create(planner **out, const plan_model *m, const planner_opti
         times[i] = p->options.t_start * (1 - (float)i / (float)options->steps);
     hrc_status status = infer_create(&p->net, &m->net, m->params, options->precision, times, options->steps,
                                      options->threads, err);
-    if (status < 0) {
+    if (status < 0)
         free(p);
-        return status;
-    }
-    *out = p;
-    return HRC_OK;
+    else
+        *out = p;
+    return status;
 }
 
 void planner_free(planner *p)

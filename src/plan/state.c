@@ -19,8 +19,7 @@ void plan_encode(float *out, int D, const plan_frame *frame, const float qpos[HR
         float offset[3] = {qpos[0] - frame->x, qpos[1] - frame->y, qpos[2]};
         quat_rotate_invf(out + plan_root_at(), frame->yaw, offset);
     }
-    float back[4], local[4];
-    quat_conjf(back, frame->yaw);
-    quat_mulf(local, back, qpos + 3);
+    float local[4];
+    quat_localf(local, frame->yaw, qpos + 3);
     quat_to_6df(out + plan_rot_at(D), local);
 }

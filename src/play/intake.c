@@ -83,12 +83,11 @@ static hrc_status check(const clip *c, const char *name, hrc_error *err)
 
 static hrc_status read_file(intake *t, intake_result *r, hrc_error *err)
 {
-    static const char BVH[] = "HIERARCHY";
     const file_view bytes = {t->bytes, t->size}, text = file_text(bytes);
     if (policy_begins(text)) /* it may name files beside it, and nothing that is sent is a path */
         return fail(err, HRC_EFORMAT,
                     "%s: is an ONNX policy; give it to heracles play as --tracker or MOTION", t->name);
-    if (text.size >= sizeof BVH - 1 && !memcmp(text.data, BVH, sizeof BVH - 1))
+    if (file_begins(text, "HIERARCHY"))
         TRY(read_bvh(r, t->name, bytes, err));
     else
         TRY(read_clip(r, t->name, bytes, &t->reading, err));
@@ -143,8 +142,7 @@ void intake_free(intake *t)
 
 hrc_status intake_begin(intake *t, const char *name, size_t size, hrc_error *err)
 {
-    const char *slash = strrchr(name, '/');
-    if (slash) name = slash + 1;
+    name = file_name(name);
     if (t->stage != INTAKE_IDLE) return fail(err, HRC_EINVAL, "%s is still being read", t->name);
     if (!*name || strlen(name) >= sizeof t->name)
         return fail(err, HRC_EINVAL, "the name of a file has %d bytes, expected 1 to %d", (int)strlen(name),

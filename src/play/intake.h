@@ -21,7 +21,7 @@ void intake_free(intake *t); /* NULL is fine; waits for the reader */
  * more than were announced: the rest cannot be told from the next file. */
 hrc_status intake_begin(intake *t, const char *name, size_t size, hrc_error *err);
 bool intake_add(intake *t, const void *data, size_t n);
-void intake_drop(intake *t); /* whoever sent it is gone */
+void intake_drop(intake *t); /* its sender is gone */
 
 /* False: nothing new. Else status and sentence of the one that was read, or its motion at 50 Hz, which is the
  * caller's, and in `said` what was decided about it. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 
@@ -175,12 +174,6 @@ static void count(live *l, double begun_s, double speed)
     pthread_mutex_unlock(&l->lock);
 }
 
-static void sleep_until(double s)
-{
-    const struct timespec t = {.tv_sec = (time_t)s, .tv_nsec = (long)(1e9 * (s - (double)(time_t)s))};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-}
-
 static void wait_for_next(live *l, double speed, bool paused)
 {
     const double now = clock_s();
@@ -192,7 +185,7 @@ static void wait_for_next(live *l, double speed, bool paused)
         pthread_mutex_unlock(&l->lock);
     }
     if (paused) l->window_from_s = now, l->window_steps = 0, l->pace = 1;
-    sleep_until(l->deadline_s);
+    clock_sleep_until((int64_t)(1e9 * l->deadline_s));
 }
 
 static bool stopped(live *l)

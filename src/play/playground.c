@@ -9,6 +9,7 @@
 #include "control/library.h"
 #include "eval/posture.h"
 #include "plan/anchor.h"
+#include "robot/state.h"
 
 #define PUNCH_S 0.08
 #define DRAG_S 0.12
@@ -70,19 +71,18 @@ hrc_status playground_create(playground **out, const playground_resources *resou
     p->resources = *resources;
     p->scene = (play_scene){.robots = 1,
                             .planner = resources->tracker && resources->planner,
-                            .repeat = true, /* whoever comes later sees it move */
+                            .repeat = true, /* who opens the page later sees it move */
                             .friction = sim_nominal(resources->physics).friction,
                             .strength = 1,
                             .seed = resources->seed,
                             .posture = -1,
                             .motion = first};
     hrc_status status = set_up(p, err);
-    if (status < 0) {
+    if (status < 0)
         playground_free(p);
-        return status;
-    }
-    *out = p;
-    return HRC_OK;
+    else
+        *out = p;
+    return status;
 }
 
 void playground_free(playground *p)
@@ -112,7 +112,7 @@ static void say(playground *p, const char *text)
 {
     snprintf(p->scene.event, sizeof p->scene.event, "%s", text);
     p->scene.event_number++;
-    recorder_note(p->resources.record, p->scene.event);
+    tape_note(p->resources.record, p->scene.event);
 }
 
 /* ---- Robots and their motion ---- */
@@ -264,7 +264,7 @@ static hrc_status begin(playground *p, const play_order *o, hrc_error *err)
     if (p->scene.pair) p->scene.planner = p->resources.tracker && p->resources.planner;
     if (o->kind == PLAY_posture || o->kind == PLAY_restart)
         p->scene.posture = o->kind == PLAY_posture ? (int)o->value : -1;
-    if (o->kind == PLAY_pair) recorder_clear(p->resources.record, p->scene.pair ? 2 : 1);
+    if (o->kind == PLAY_pair) tape_clear(p->resources.record, p->scene.pair ? 2 : 1);
     restart(p);
     say(p, o->kind == PLAY_posture ? "put on the floor" : "restart");
     return HRC_OK;
@@ -309,17 +309,12 @@ static void follow_alone(play_robot *r, follower *f, sim *physics, int worker)
 {
     hrc_frame next;
     float qpos[HRC_NQ];
-    double square = 0;
     for (int k = 0; k < HRC_NQ; k++) qpos[k] = (float)r->world.qpos[k];
     if (f->to_place) follow_place(f, qpos);
     follow_frame(f, 0, &r->report.reference);
     follow_frame(f, 1, &next);
-    for (int k = 0; k < HRC_JOINTS; k++) {
-        const double off = (double)(qpos[7 + k] - r->report.reference.qpos[7 + k]);
-        square += off * off;
-        r->target.q[k] = (double)next.qpos[7 + k];
-    }
-    r->report.gap_rad = sqrt(square);
+    for (int k = 0; k < HRC_JOINTS; k++) r->target.q[k] = (double)next.qpos[7 + k];
+    r->report.gap_rad = g1_joint_distance(qpos, r->report.reference.qpos);
     r->report.off = (double)plan_off(qpos, r->report.reference.qpos, true);
     r->report.frame = f->frame;
     r->report.frames = f->motion.n;
@@ -345,7 +340,7 @@ static void step_robot(void *ctx, int i, int worker)
     if (r->world.diverged)
         snprintf(r->problem, sizeof r->problem, "the physics gave numbers that are not finite: restart");
     r->nforces = sim_forces(p->resources.physics, worker, r->forces, PLAY_FORCES);
-    recorder_add(p->resources.record, i, before, &r->target, r->world.torque, &r->report);
+    tape_add(p->resources.record, i, before, &r->target, r->world.torque, &r->report);
 }
 
 /* At the end of the motion, of all robots: the next of the queue, or the same again. */
@@ -372,7 +367,7 @@ void playground_step(playground *p)
 {
     play_script(p);
     pool_items(p->resources.threads, p->scene.robots, step_robot, p);
-    recorder_next(p->resources.record);
+    tape_next(p->resources.record);
     p->scene.step++;
     go_on(p);
 }
@@ -396,7 +391,7 @@ static hrc_status adopt(playground *p, const play_scene *s, hrc_error *err)
     p->motion = motion;
     p->scene = *s;
     p->scene.event_number = events;
-    if (pair != s->pair) recorder_clear(p->resources.record, s->pair ? 2 : 1);
+    if (pair != s->pair) tape_clear(p->resources.record, s->pair ? 2 : 1);
     restart(p);
     course_free(&old);
     say(p, "a run of a link");

@@ -7,7 +7,7 @@
 
 #include "play/run.h"
 
-#define PLAY_ROBOTS RECORDER_ROBOTS
+#define PLAY_ROBOTS TAPE_ROBOTS
 #define PLAY_FORCES 8
 
 typedef struct playground playground;
@@ -17,7 +17,7 @@ typedef struct {
     sim *physics;
     pool *threads; /* the simulator's */
     const catalog *motions;
-    recorder *record;
+    tape *record;
     uint64_t seed;
     const config *cfg;  /* of the closed loop, [control] */
 } playground_resources; /* all borrowed */

@@ -12,20 +12,10 @@
 
 #define LONGEST_S 3600.0
 
-/* A file's motion at 50 Hz. */
-static hrc_status load_file(const catalog *c, clip *out, const char *path, hrc_error *err)
-{
-    clip original;
-    TRY(clip_load(&original, path, &c->reading, NULL, err));
-    hrc_status status = clip_resample(out, &original, HRC_RATE_HZ, err);
-    clip_free(&original);
-    return status;
-}
-
 static hrc_status add_file(catalog *c, const char *path, hrc_error *err)
 {
     clip motion;
-    TRY(load_file(c, &motion, path, err));
+    TRY(clip_load_at(&motion, path, HRC_RATE_HZ, &c->reading, err));
     catalog_entry *e = &c->entries[c->n];
     *e = (catalog_entry){.name = arena_strdup(&c->memory, motion.name),
                          .category = arena_strdup(&c->memory, *motion.category ? motion.category : "file"),
@@ -130,7 +120,7 @@ hrc_status catalog_course(const catalog *c, int i, course *out, hrc_error *err)
     const catalog_entry *e = &c->entries[i];
     clip motion;
     if (e->path)
-        TRY(load_file(c, &motion, e->path, err));
+        TRY(clip_load_at(&motion, e->path, HRC_RATE_HZ, &c->reading, err));
     else if (e->added)
         TRY(clip_cut(&motion, e->added, 0, e->added->n - 1, err));
     else
@@ -140,7 +130,7 @@ hrc_status catalog_course(const catalog *c, int i, course *out, hrc_error *err)
 
 /* ---- Recording ---- */
 
-#define FRAMES (RECORDER_S * HRC_RATE_HZ)
+#define FRAMES (TAPE_S * HRC_RATE_HZ)
 #define EVENTS 256
 #define CHUNK 50 /* frames that are copied under one hold of the lock: about 80 kB */
 #define ARRAYS (ROLLOUT_REF | ROLLOUT_TARGET | ROLLOUT_TORQUE | ROLLOUT_SIGNALS | ROLLOUT_PLAN)
@@ -150,9 +140,9 @@ typedef struct {
     char text[96];
 } note;
 
-struct recorder {
+struct tape {
     pthread_mutex_t lock;
-    rollout ring[RECORDER_ROBOTS]; /* frame i is at i % FRAMES */
+    rollout ring[TAPE_ROBOTS]; /* frame i is at i % FRAMES */
     int robots;
     int64_t count;  /* frames so far */
     int64_t marked; /* -1: not */
@@ -160,32 +150,32 @@ struct recorder {
     int64_t nnotes; /* note i is at i % EVENTS */
 };
 
-hrc_status recorder_create(recorder **out, hrc_error *err)
+hrc_status tape_create(tape **out, hrc_error *err)
 {
-    recorder *r = calloc(1, sizeof *r);
+    tape *r = calloc(1, sizeof *r);
     if (!r) return fail(err, HRC_ENOMEM, "recorder: out of memory");
     pthread_mutex_init(&r->lock, NULL);
     r->robots = 1;
     r->marked = -1;
-    for (int i = 0; i < RECORDER_ROBOTS; i++) {
+    for (int i = 0; i < TAPE_ROBOTS; i++) {
         hrc_status status = rollout_create(&r->ring[i], FRAMES, HRC_RATE_HZ, "ring", ARRAYS, 0, err);
         if (status == HRC_OK) continue;
-        recorder_free(r);
+        tape_free(r);
         return status;
     }
     *out = r;
     return HRC_OK;
 }
 
-void recorder_free(recorder *r)
+void tape_free(tape *r)
 {
     if (!r) return;
-    for (int i = 0; i < RECORDER_ROBOTS; i++) rollout_free(&r->ring[i]);
+    for (int i = 0; i < TAPE_ROBOTS; i++) rollout_free(&r->ring[i]);
     pthread_mutex_destroy(&r->lock);
     free(r);
 }
 
-void recorder_clear(recorder *r, int robots)
+void tape_clear(tape *r, int robots)
 {
     pthread_mutex_lock(&r->lock);
     r->robots = robots;
@@ -194,8 +184,8 @@ void recorder_clear(recorder *r, int robots)
     pthread_mutex_unlock(&r->lock);
 }
 
-void recorder_add(recorder *r, int robot, const float qpos[HRC_NQ], const hrc_target *target,
-                  const double torque[HRC_JOINTS], const hrc_report *report)
+void tape_add(tape *r, int robot, const float qpos[HRC_NQ], const hrc_target *target,
+              const double torque[HRC_JOINTS], const hrc_report *report)
 {
     rollout *o = &r->ring[robot];
     pthread_mutex_lock(&r->lock);
@@ -210,14 +200,14 @@ void recorder_add(recorder *r, int robot, const float qpos[HRC_NQ], const hrc_ta
     pthread_mutex_unlock(&r->lock);
 }
 
-void recorder_next(recorder *r)
+void tape_next(tape *r)
 {
     pthread_mutex_lock(&r->lock);
     r->count++;
     pthread_mutex_unlock(&r->lock);
 }
 
-void recorder_note(recorder *r, const char *text)
+void tape_note(tape *r, const char *text)
 {
     pthread_mutex_lock(&r->lock);
     note *n = &r->notes[r->nnotes++ % EVENTS];
@@ -226,7 +216,7 @@ void recorder_note(recorder *r, const char *text)
     pthread_mutex_unlock(&r->lock);
 }
 
-void recorder_mark(recorder *r, bool on)
+void tape_mark(tape *r, bool on)
 {
     pthread_mutex_lock(&r->lock);
     r->marked = on ? r->count : -1;
@@ -234,18 +224,18 @@ void recorder_mark(recorder *r, bool on)
 }
 
 /* The first frame that may be asked for; the lock is held. */
-static int64_t first_frame(const recorder *r)
+static int64_t first_frame(const tape *r)
 {
     const int64_t oldest = r->count > FRAMES ? r->count - FRAMES : 0;
     return r->marked > oldest ? r->marked : oldest;
 }
 
-recorder_status recorder_state(recorder *r)
+tape_status tape_state(tape *r)
 {
     pthread_mutex_lock(&r->lock);
-    recorder_status s = {.robots = r->robots,
-                         .seconds = (double)(r->count - first_frame(r)) / HRC_RATE_HZ,
-                         .marked = r->marked >= 0};
+    tape_status s = {.robots = r->robots,
+                     .seconds = (double)(r->count - first_frame(r)) / HRC_RATE_HZ,
+                     .marked = r->marked >= 0};
     pthread_mutex_unlock(&r->lock);
     return s;
 }
@@ -260,7 +250,7 @@ static void copy_frame(rollout *out, int to, const rollout *ring, size_t from)
 }
 
 /* Frames first .. first + out->n - 1; those that were overwritten meanwhile become their successors. */
-static void copy_frames(recorder *r, int robot, int64_t first, rollout *out)
+static void copy_frames(tape *r, int robot, int64_t first, rollout *out)
 {
     for (int i = 0; i < out->n;) {
         pthread_mutex_lock(&r->lock);
@@ -273,20 +263,18 @@ static void copy_frames(recorder *r, int robot, int64_t first, rollout *out)
     }
 }
 
-static void copy_notes(recorder *r, int64_t first, rollout *out)
+static void copy_notes(tape *r, int64_t first, rollout *out)
 {
     pthread_mutex_lock(&r->lock);
     for (int64_t k = r->nnotes > EVENTS ? r->nnotes - EVENTS : 0; k < r->nnotes; k++) {
         const note *n = &r->notes[k % EVENTS];
-        if (n->frame < first || n->frame >= first + out->n) continue;
-        const char *kept = arena_strdup(&out->memory, n->text);
-        if (kept)
-            out->events[out->nevents++] = (rollout_event){(double)(n->frame - first) / HRC_RATE_HZ, kept};
+        if (n->frame >= first && n->frame < first + out->n)
+            rollout_note(out, (double)(n->frame - first) / HRC_RATE_HZ, n->text);
     }
     pthread_mutex_unlock(&r->lock);
 }
 
-hrc_status recorder_take(recorder *r, int robot, const char *name, rollout *out, hrc_error *err)
+hrc_status tape_take(tape *r, int robot, const char *name, rollout *out, hrc_error *err)
 {
     pthread_mutex_lock(&r->lock);
     const int64_t first = first_frame(r), n = r->count - first;
@@ -301,6 +289,123 @@ hrc_status recorder_take(recorder *r, int robot, const char *name, rollout *out,
     return HRC_OK;
 }
 
+/* ---- Orders ---- */
+
+#define PUSH_MAX 6.0     /* m/s */
+#define FORCE_MAX 3000.0 /* N */
+
+static const struct {
+    const char *name;
+    double lo, hi;
+} KIND[] = {
+#define X(name, lo, hi) {#name, lo, hi},
+    PLAY_ORDERS(X)
+#undef X
+};
+
+static bool has_motion(play_kind k)
+{
+    return k == PLAY_motion || k == PLAY_queue;
+}
+
+static bool has_vector(play_kind k)
+{
+    return k == PLAY_push || k == PLAY_punch || k == PLAY_drag;
+}
+
+static bool has_link(play_kind k)
+{
+    return k == PLAY_punch || k == PLAY_drag;
+}
+
+static bool has_value(play_kind k)
+{
+    return KIND[k].hi > KIND[k].lo;
+}
+
+static bool is_whole(play_kind k)
+{
+    return k == PLAY_repeat || k == PLAY_planner || k == PLAY_posture || k == PLAY_pair || k == PLAY_seed;
+}
+
+static hrc_status parse_vector(play_order *o, const json_t *value, hrc_error *err)
+{
+    static const char *const AXIS[3] = {"x", "y", "z"};
+    for (int i = 0; i < 3; i++) o->xyz[i] = json_number_value(json_object_get(value, AXIS[i]));
+    const double limit = o->kind == PLAY_push ? PUSH_MAX : FORCE_MAX, size = vec_norm(o->xyz);
+    if (!(size <= limit))
+        return fail(err, HRC_EINVAL, "%s: strength is %g, expected at most %g", KIND[o->kind].name, size,
+                    limit);
+    return HRC_OK;
+}
+
+static hrc_status parse_index(int *out, const json_t *value, const char *key, int n, hrc_error *err)
+{
+    const json_t *x = json_object_get(value, key);
+    if (!json_is_integer(x) || json_integer_value(x) < 0 || json_integer_value(x) >= n)
+        return fail(err, HRC_EINVAL, "\"%s\" is missing or not within 0 to %d", key, n - 1);
+    *out = (int)json_integer_value(x);
+    return HRC_OK;
+}
+
+static hrc_status parse_value(play_order *o, const json_t *value, hrc_error *err)
+{
+    const json_t *x = json_object_get(value, "value");
+    const double lo = KIND[o->kind].lo, hi = KIND[o->kind].hi;
+    o->value = json_is_boolean(x) ? json_is_true(x) : json_number_value(x);
+    if ((!json_is_boolean(x) && !json_is_number(x)) || !(o->value >= lo && o->value <= hi) ||
+        (is_whole(o->kind) && o->value != floor(o->value)))
+        return fail(err, HRC_EINVAL, "%s: value is missing or not within %g to %g", KIND[o->kind].name, lo,
+                    hi);
+    return HRC_OK;
+}
+
+static hrc_status read_motion(int *out, const json_t *name, const catalog *motions, hrc_error *err)
+{
+    const char *text = json_string_value(name);
+    *out = text ? catalog_find(motions, text) : -1;
+    if (*out < 0) return fail(err, HRC_EINVAL, "there is no motion \"%.60s\"", text ? text : "");
+    return HRC_OK;
+}
+
+hrc_status play_order_parse(play_order *out, const json_t *value, const catalog *motions, hrc_error *err)
+{
+    const char *name = json_string_value(json_object_get(value, "do"));
+    play_order o = {.kind = PLAY_KINDS};
+    for (int k = 0; name && k < PLAY_KINDS; k++)
+        if (!strcmp(KIND[k].name, name)) o.kind = (play_kind)k;
+    if (o.kind == PLAY_KINDS)
+        return fail(err, HRC_EINVAL, "there is no order \"%.40s\"", name ? name : "(none)");
+    if (has_motion(o.kind)) TRY(read_motion(&o.index, json_object_get(value, "name"), motions, err));
+    if (has_vector(o.kind)) TRY(parse_vector(&o, value, err));
+    if (has_value(o.kind)) TRY(parse_value(&o, value, err));
+    if (has_link(o.kind)) {
+        TRY(parse_index(&o.link, value, "link", G1_LINKS, err));
+        TRY(parse_index(&o.robot, value, "robot", 2, err));
+    }
+    *out = o;
+    return HRC_OK;
+}
+
+static json_t *order_json(const play_order *o, const catalog *motions)
+{
+    json_t *out = json_pack("{s:s}", "do", KIND[o->kind].name);
+    if (has_motion(o->kind)) json_object_set_new(out, "name", json_string(motions->entries[o->index].name));
+    if (has_value(o->kind)) json_object_set_new(out, "value", json_real(o->value));
+    if (has_vector(o->kind)) {
+        json_object_set_new(out, "x", json_real(o->xyz[0]));
+        json_object_set_new(out, "y", json_real(o->xyz[1]));
+        json_object_set_new(out, "z", json_real(o->xyz[2]));
+    }
+    if (has_link(o->kind)) {
+        json_object_set_new(out, "link", json_integer(o->link));
+        json_object_set_new(out, "robot", json_integer(o->robot));
+    }
+    return out;
+}
+
+/* ---- Runs ---- */
+
 bool play_begins(play_kind k)
 {
     return k == PLAY_restart || k == PLAY_posture || k == PLAY_pair || k == PLAY_seed;
@@ -314,7 +419,7 @@ json_t *play_run_json(const play_run *r, const catalog *motions)
         json_array_append_new(queue, json_string(motions->entries[s->queue[i]].name));
     for (int i = 0; i < r->n; i++)
         json_array_append_new(orders, json_pack("[I, o]", (json_int_t)r->orders[i].step,
-                                                play_order_json(&r->orders[i].order, motions)));
+                                                order_json(&r->orders[i].order, motions)));
     json_t *scene = json_pack(
         "{s:s, s:I, s:b, s:b, s:b, s:f, s:f, s:f, s:i, s:o}", "motion", motions->entries[s->motion].name,
         "seed", (json_int_t)s->seed, "planner", s->planner, "pair", s->pair, "repeat", s->repeat, "friction",
@@ -332,14 +437,6 @@ static hrc_status read_setting(double *out, const json_t *scene, const char *key
     json_decref(order);
     if (status == HRC_OK) *out = o.value;
     return status;
-}
-
-static hrc_status read_motion(int *out, const json_t *name, const catalog *motions, hrc_error *err)
-{
-    const char *text = json_string_value(name);
-    *out = text ? catalog_find(motions, text) : -1;
-    if (*out < 0) return fail(err, HRC_EINVAL, "there is no motion \"%.60s\"", text ? text : "");
-    return HRC_OK;
 }
 
 static hrc_status read_scene(play_scene *s, const json_t *scene, const catalog *motions, hrc_error *err)
@@ -387,117 +484,4 @@ hrc_status play_run_parse(play_run *out, const json_t *value, const catalog *mot
     *out = (play_run){.whole = json_is_true(json_object_get(value, "whole"))};
     TRY(read_scene(&out->scene, json_object_get(value, "scene"), motions, err));
     return read_orders(out, json_object_get(value, "orders"), motions, err);
-}
-
-#define PUSH_MAX 6.0     /* m/s */
-#define FORCE_MAX 3000.0 /* N */
-
-static const struct {
-    const char *name;
-    double lo, hi;
-} KIND[] = {
-#define X(name, lo, hi) {#name, lo, hi},
-    PLAY_ORDERS(X)
-#undef X
-};
-
-static bool has_motion(play_kind k)
-{
-    return k == PLAY_motion || k == PLAY_queue;
-}
-
-static bool has_vector(play_kind k)
-{
-    return k == PLAY_push || k == PLAY_punch || k == PLAY_drag;
-}
-
-static bool has_link(play_kind k)
-{
-    return k == PLAY_punch || k == PLAY_drag;
-}
-
-static bool has_value(play_kind k)
-{
-    return KIND[k].hi > KIND[k].lo;
-}
-
-static bool is_whole(play_kind k)
-{
-    return k == PLAY_repeat || k == PLAY_planner || k == PLAY_posture || k == PLAY_pair || k == PLAY_seed;
-}
-
-static hrc_status parse_motion(play_order *o, const json_t *value, const catalog *motions, hrc_error *err)
-{
-    const char *name = json_string_value(json_object_get(value, "name"));
-    o->index = name ? catalog_find(motions, name) : -1;
-    if (o->index >= 0) return HRC_OK;
-    return fail(err, HRC_EINVAL, "there is no motion \"%.60s\"", name ? name : "");
-}
-
-static hrc_status parse_vector(play_order *o, const json_t *value, hrc_error *err)
-{
-    static const char *const AXIS[3] = {"x", "y", "z"};
-    for (int i = 0; i < 3; i++) o->xyz[i] = json_number_value(json_object_get(value, AXIS[i]));
-    const double limit = o->kind == PLAY_push ? PUSH_MAX : FORCE_MAX, size = vec_norm(o->xyz);
-    if (!(size <= limit))
-        return fail(err, HRC_EINVAL, "%s: strength is %g, expected at most %g", KIND[o->kind].name, size,
-                    limit);
-    return HRC_OK;
-}
-
-static hrc_status parse_index(int *out, const json_t *value, const char *key, int n, hrc_error *err)
-{
-    const json_t *x = json_object_get(value, key);
-    if (!json_is_integer(x) || json_integer_value(x) < 0 || json_integer_value(x) >= n)
-        return fail(err, HRC_EINVAL, "\"%s\" is missing or not within 0 to %d", key, n - 1);
-    *out = (int)json_integer_value(x);
-    return HRC_OK;
-}
-
-static hrc_status parse_value(play_order *o, const json_t *value, hrc_error *err)
-{
-    const json_t *x = json_object_get(value, "value");
-    const double lo = KIND[o->kind].lo, hi = KIND[o->kind].hi;
-    o->value = json_is_boolean(x) ? json_is_true(x) : json_number_value(x);
-    if ((!json_is_boolean(x) && !json_is_number(x)) || !(o->value >= lo && o->value <= hi) ||
-        (is_whole(o->kind) && o->value != floor(o->value)))
-        return fail(err, HRC_EINVAL, "%s: value is missing or not within %g to %g", KIND[o->kind].name, lo,
-                    hi);
-    return HRC_OK;
-}
-
-hrc_status play_order_parse(play_order *out, const json_t *value, const catalog *motions, hrc_error *err)
-{
-    const char *name = json_string_value(json_object_get(value, "do"));
-    play_order o = {.kind = PLAY_KINDS};
-    for (int k = 0; name && k < PLAY_KINDS; k++)
-        if (!strcmp(KIND[k].name, name)) o.kind = (play_kind)k;
-    if (o.kind == PLAY_KINDS)
-        return fail(err, HRC_EINVAL, "there is no order \"%.40s\"", name ? name : "(none)");
-    if (has_motion(o.kind)) TRY(parse_motion(&o, value, motions, err));
-    if (has_vector(o.kind)) TRY(parse_vector(&o, value, err));
-    if (has_value(o.kind)) TRY(parse_value(&o, value, err));
-    if (has_link(o.kind)) {
-        TRY(parse_index(&o.link, value, "link", G1_LINKS, err));
-        TRY(parse_index(&o.robot, value, "robot", 2, err));
-    }
-    *out = o;
-    return HRC_OK;
-}
-
-json_t *play_order_json(const play_order *o, const catalog *motions)
-{
-    json_t *out = json_pack("{s:s}", "do", KIND[o->kind].name);
-    if (has_motion(o->kind)) json_object_set_new(out, "name", json_string(motions->entries[o->index].name));
-    if (has_value(o->kind)) json_object_set_new(out, "value", json_real(o->value));
-    if (has_vector(o->kind)) {
-        json_object_set_new(out, "x", json_real(o->xyz[0]));
-        json_object_set_new(out, "y", json_real(o->xyz[1]));
-        json_object_set_new(out, "z", json_real(o->xyz[2]));
-    }
-    if (has_link(o->kind)) {
-        json_object_set_new(out, "link", json_integer(o->link));
-        json_object_set_new(out, "robot", json_integer(o->robot));
-    }
-    return out;
 }

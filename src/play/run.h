@@ -45,32 +45,32 @@ hrc_status catalog_course(const catalog *c, int i, course *out, hrc_error *err);
 
 /* The last minutes of up to two robots, frame by frame, while they still run. One thread adds; any other may
  * take a copy meanwhile, which never holds the first one up for longer than a few frames take to copy. */
-#define RECORDER_S 120
-#define RECORDER_ROBOTS 2
+#define TAPE_S 120
+#define TAPE_ROBOTS 2
 
-typedef struct recorder recorder;
+typedef struct tape tape;
 
-hrc_status recorder_create(recorder **out, hrc_error *err);
-void recorder_free(recorder *r);              /* NULL is fine */
-void recorder_clear(recorder *r, int robots); /* forget all; how many there are from now on */
+hrc_status tape_create(tape **out, hrc_error *err);
+void tape_free(tape *r);              /* NULL is fine */
+void tape_clear(tape *r, int robots); /* forget all; how many there are from now on */
 
 /* One control period: for every robot its pose before, and what came of it; then the next one. */
-void recorder_add(recorder *r, int robot, const float qpos[HRC_NQ], const hrc_target *target,
-                  const double torque[HRC_JOINTS], const hrc_report *report);
-void recorder_next(recorder *r);
-void recorder_note(recorder *r, const char *text); /* an event, now */
+void tape_add(tape *r, int robot, const float qpos[HRC_NQ], const hrc_target *target,
+              const double torque[HRC_JOINTS], const hrc_report *report);
+void tape_next(tape *r);
+void tape_note(tape *r, const char *text); /* an event, now */
 
 /* Marks the first frame of what `take` gives; false: everything that is still there. */
-void recorder_mark(recorder *r, bool on);
+void tape_mark(tape *r, bool on);
 
 typedef struct {
     int robots;
     double seconds; /* that `take` would give */
     bool marked;
-} recorder_status;
+} tape_status;
 
-recorder_status recorder_state(recorder *r);
-hrc_status recorder_take(recorder *r, int robot, const char *name, rollout *out, hrc_error *err);
+tape_status tape_state(tape *r);
+hrc_status tape_take(tape *r, int robot, const char *name, rollout *out, hrc_error *err);
 
 /* What a person may ask of the playground, as plain data and as JSON: {"do": "punch", "link": 15, "x": ...}.
  */
@@ -109,7 +109,6 @@ typedef struct {
 
 /* Refuses what is unknown, out of range or not finite. Motions go by name. */
 hrc_status play_order_parse(play_order *out, const json_t *value, const catalog *motions, hrc_error *err);
-json_t *play_order_json(const play_order *o, const catalog *motions);
 
 #define PLAY_QUEUE 16
 #define PLAY_KEPT 256

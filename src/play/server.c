@@ -74,7 +74,7 @@ static json_t *state_json(const play_server *s, const live_status *l, int id)
 {
     const play_scene *p = &l->scene;
     const catalog *c = s->options.motions;
-    const recorder_status kept = recorder_state(s->options.record);
+    const tape_status kept = tape_state(s->options.record);
     json_t *queue = json_array(), *problems = json_array();
     int here = 0;
     for (int i = 0; i < WEB_VIEWERS; i++) here += s->viewers[i].here;
@@ -248,7 +248,7 @@ static bool steer(play_server *s, const char *what, const json_t *value)
     else if (!strcmp(what, "single"))
         live_single(s->loop);
     else if (!strcmp(what, "record"))
-        recorder_mark(s->options.record, json_is_true(x)), s->roles++;
+        tape_mark(s->options.record, json_is_true(x)), s->roles++;
     else
         return false;
     return true;
@@ -342,14 +342,14 @@ static hrc_status take(const play_server *s, int robot, rollout *out, hrc_error 
     char name[200];
     snprintf(name, sizeof name, "%.120s, planner %s", s->options.motions->entries[l.scene.motion].name,
              robot == 0 && l.scene.planner ? "on" : "off");
-    return recorder_take(s->options.record, robot, name, out, err);
+    return tape_take(s->options.record, robot, name, out, err);
 }
 
 static hrc_status replay_page(const play_server *s, web_reply *out, hrc_error *err)
 {
     rollout runs[PLAY_ROBOTS] = {0};
     page_item items[PLAY_ROBOTS];
-    const int n = recorder_state(s->options.record).robots;
+    const int n = tape_state(s->options.record).robots;
     hrc_status status = HRC_OK;
     char *text;
     size_t size;
@@ -450,12 +450,11 @@ hrc_status play_server_create(play_server **out, const play_server_options *opti
     s->options = *options;
     s->in_control = s->sender = -1;
     hrc_status status = set_up(s, err);
-    if (status < 0) {
+    if (status < 0)
         play_server_free(s);
-        return status;
-    }
-    *out = s;
-    return HRC_OK;
+    else
+        *out = s;
+    return status;
 }
 
 int play_server_port(const play_server *s)

@@ -7,7 +7,7 @@
 typedef struct {
     playground *scene;
     catalog *motions; /* files of viewers are added to it */
-    recorder *record;
+    tape *record;
     const char *tracker, *planner; /* what they are, in words; NULL: there is none */
     const clip_options *reading;   /* of viewers' files; NULL: by evidence */
     const char *address;

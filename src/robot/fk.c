@@ -19,6 +19,13 @@ void fk(fk_pose *out, const double *qpos)
                     (const double(*)[1])qpos);
 }
 
+void fk_frame(fk_pose *out, const float *qpos)
+{
+    double pose[HRC_NQ];
+    for (int k = 0; k < HRC_NQ; k++) pose[k] = (double)qpos[k];
+    fk(out, pose);
+}
+
 void fk_velocities(fk_velocity *out, const fk_pose *pose, const double *qvel)
 {
     memcpy(out->lin[0], qvel, sizeof out->lin[0]);

@@ -19,6 +19,7 @@ typedef struct {
 
 /* qpos: HRC_NQ numbers. The quaternion is taken as it is (unit). */
 void fk(fk_pose *out, const double *qpos);
+void fk_frame(fk_pose *out, const float *qpos); /* of a clip */
 
 /* qvel: HRC_NV numbers, MuJoCo's frames (linear world, angular in the pelvis frame). */
 void fk_velocities(fk_velocity *out, const fk_pose *pose, const double *qvel);

@@ -12,9 +12,8 @@
 
 posture posture_of(const float qpos[HRC_NQ])
 {
-    static const float UP[3] = {0, 0, 1};
     posture p = {.height = qpos[2]};
-    quat_rotate_invf(p.up, qpos + 3, UP);
+    quat_upf(p.up, qpos + 3);
     memcpy(p.q, qpos + 7, sizeof p.q);
     return p;
 }
@@ -53,9 +52,8 @@ bool posture_rests(const posture *now, const posture *later)
  * that product give the half angle. */
 void heading_turn(float turn[4], const float from[4], const float to[4])
 {
-    float inverse[4], rest[4];
-    quat_conjf(inverse, from);
-    quat_mulf(rest, to, inverse);
+    float rest[4];
+    quat_turnf(rest, from, to);
     float norm = hypotf(rest[0], rest[3]);
     turn[0] = norm > 1e-6f ? rest[0] / norm : 1, turn[3] = norm > 1e-6f ? rest[3] / norm : 0;
     turn[1] = turn[2] = 0;

@@ -60,8 +60,7 @@ static void difference(double out[HRC_NV], const float *a, const float *b, doubl
 {
     double p[4], q[4], step[4];
     for (int k = 0; k < 4; k++) p[k] = (double)a[3 + k], q[k] = (double)b[3 + k];
-    quat_conj(p, p);
-    quat_mul(step, p, q);
+    quat_local(step, p, q);
     quat_log(out + 3, step);
     for (int k = 0; k < 3; k++) {
         out[k] = ((double)b[k] - (double)a[k]) / seconds;

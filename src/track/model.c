@@ -64,15 +64,14 @@ static hrc_status check_constants(const tensorfile *file, hrc_error *err)
 
 /* ---- Reading metadata ---- */
 
-static const char *need_text(const tensorfile *file, const char *key)
+static const char *text_of(const tensorfile *file, const char *key)
 {
-    const char *found = tensorfile_meta(file, key);
-    return found ? found : "(missing)";
+    return tensorfile_text(file, key, "(missing)");
 }
 
 static hrc_status check_text(const tensorfile *file, const char *key, const char *expected, hrc_error *err)
 {
-    const char *found = need_text(file, key);
+    const char *found = text_of(file, key);
     if (strcmp(found, expected))
         return fail(err, HRC_EFORMAT, "%s: %s is \"%.120s\", expected \"%.120s\"", file->path, key, found,
                     expected);
@@ -82,7 +81,7 @@ static hrc_status check_text(const tensorfile *file, const char *key, const char
 static hrc_status read_number(int *out, const tensorfile *file, const char *key, int lo, int hi,
                               hrc_error *err)
 {
-    const char *found = need_text(file, key);
+    const char *found = text_of(file, key);
     char *end;
     long value = strtol(found, &end, 10);
     if (end == found || *end || value < lo || value > hi)
@@ -96,7 +95,7 @@ static hrc_status read_number(int *out, const tensorfile *file, const char *key,
 static hrc_status read_word(char out[CONFIG_WORD], const tensorfile *file, const char *key, const char *words,
                             hrc_error *err)
 {
-    const char *found = need_text(file, key);
+    const char *found = text_of(file, key);
     const size_t n = strlen(found);
     for (const char *at = words; *at; at += strcspn(at, "|"), at += *at == '|')
         if (n == strcspn(at, "|") && n < CONFIG_WORD && strncmp(at, found, n) == 0) {
@@ -108,7 +107,7 @@ static hrc_status read_word(char out[CONFIG_WORD], const tensorfile *file, const
 
 static hrc_status read_widths(policy_hidden *out, const tensorfile *file, const char *key, hrc_error *err)
 {
-    const char *found = need_text(file, key), *at = found;
+    const char *found = text_of(file, key), *at = found;
     *out = (policy_hidden){0};
     while (*at) {
         char *end;
@@ -184,30 +183,14 @@ hrc_status track_model_create(track_model *m, const config *cfg, uint64_t seed, 
     return status;
 }
 
-static hrc_status take_floats(float *out, const tensorfile *file, const tensor *t, hrc_error *err)
-{
-    memcpy(out, t->data, sizeof(float) * (size_t)t->count);
-    for (int64_t i = 0; i < t->count; i++)
-        if (!isfinite(out[i]))
-            return fail(err, HRC_EFORMAT, "%s: %s[%d] is not finite", file->path, t->name, (int)i);
-    return HRC_OK;
-}
-
-static hrc_status read_floats(float *out, const tensorfile *file, const char *name, int64_t n, hrc_error *err)
-{
-    const tensor *t;
-    TRY(tensorfile_need(file, name, DT_F32, 1, &n, &t, err));
-    return take_floats(out, file, t, err);
-}
-
 static hrc_status read_normal(normal *s, const tensorfile *file, const char *name, hrc_error *err)
 {
     float mean[OBS_P], variance[OBS_P];
     char key[48];
     snprintf(key, sizeof key, "normal.%s.mean", name);
-    TRY(read_floats(mean, file, key, s->n, err));
+    TRY(tensorfile_floats(mean, file, key, s->n, err));
     snprintf(key, sizeof key, "normal.%s.variance", name);
-    TRY(read_floats(variance, file, key, s->n, err));
+    TRY(tensorfile_floats(variance, file, key, s->n, err));
     for (int i = 0; i < s->n; i++)
         if (variance[i] < 0)
             return fail(err, HRC_EFORMAT, "%s: %s[%d] is %g, expected at least 0", file->path, key, i,
@@ -253,9 +236,9 @@ static hrc_status read_model(track_model *m, const tensorfile *file, hrc_error *
     TRY(read_normal(&m->proprio, file, "proprio", err));
     TRY(read_normal(&m->window, file, "window", err));
     const quant *q = &m->net.shape.token;
-    if (m->codebook) TRY(read_floats(m->codebook, file, "codebook", (int64_t)q->codes * q->dim, err));
-    m->config = arena_strdup(&m->memory, need_text(file, "config"));
-    m->trained = arena_strdup(&m->memory, need_text(file, "trained"));
+    if (m->codebook) TRY(tensorfile_floats(m->codebook, file, "codebook", (int64_t)q->codes * q->dim, err));
+    m->config = arena_strdup(&m->memory, text_of(file, "config"));
+    m->trained = arena_strdup(&m->memory, text_of(file, "trained"));
     if (!m->config || !m->trained) return fail(err, HRC_ENOMEM, "%s: out of memory", file->path);
     return nn_layout_load(m->params, &m->net.layout, file, "policy.", err);
 }
@@ -321,7 +304,8 @@ static hrc_status read_examples(float *out, int *n, const tensorfile *file, cons
         return fail(err, HRC_EFORMAT, "%s: %s has %lld examples, expected %d to %d", file->path, name,
                     (long long)rows, *n ? *n : 1, *n ? *n : TRACK_PAIRS);
     *n = (int)rows;
-    return take_floats(out, file, t, err);
+    memcpy(out, t->data, sizeof *out * (size_t)t->count);
+    return tensorfile_finite(file, t, err);
 }
 
 hrc_status track_model_pairs(track_pairs *out, const char *path, hrc_error *err)
@@ -359,23 +343,13 @@ static void add(contents *c, const char *name, dtype type, const void *values, i
         (tensor){.name = name, .type = type, .ndim = 1, .shape = {n}, .count = n, .data = values};
 }
 
-static void add_examples(contents *c, const char *name, const float *values, int n, int width)
-{
-    c->tensors[c->n++] = (tensor){name, DT_F32, 2, {n, width}, (int64_t)n * width, values};
-}
-
 static void gather(contents *c, const track_model *m, const track_pairs *pairs, uint16_t *halves)
 {
     const nn_layout *l = &m->net.layout;
     const quant *q = &m->net.shape.token;
     nn_layout_tensors(c->tensors, c->names, l, m->params, "policy.");
     c->n = l->n;
-    for (int i = 0; halves && i < l->n; i++) {
-        const nn_tensor *t = &l->tensors[i];
-        for (size_t k = 0; k < t->count; k++) halves[t->offset + k] = nn_to_bf16(m->params[t->offset + k]);
-        c->tensors[i].type = DT_BF16;
-        c->tensors[i].data = halves + t->offset;
-    }
+    if (halves) nn_layout_halves(c->tensors, halves, l, m->params);
     for (int i = 0; i < OBS_P; i++) c->proprio_variance[i] = normal_variance(&m->proprio, i);
     for (int i = 0; i < OBS_M; i++) c->window_variance[i] = normal_variance(&m->window, i);
     robot_constants(c->robot);
@@ -384,9 +358,9 @@ static void gather(contents *c, const track_model *m, const track_pairs *pairs, 
     add(c, "normal.proprio.variance", DT_F32, c->proprio_variance, OBS_P);
     add(c, "normal.window.mean", DT_F32, m->window.shift, OBS_M);
     add(c, "normal.window.variance", DT_F32, c->window_variance, OBS_M);
-    add_examples(c, "pair.proprio", pairs->proprio[0], pairs->n, OBS_PROPRIO);
-    add_examples(c, "pair.window", pairs->window[0], pairs->n, OBS_WINDOW);
-    add_examples(c, "pair.action", pairs->action[0], pairs->n, HRC_JOINTS);
+    c->tensors[c->n++] = tensor_rows("pair.proprio", pairs->proprio[0], pairs->n, OBS_PROPRIO);
+    c->tensors[c->n++] = tensor_rows("pair.window", pairs->window[0], pairs->n, OBS_WINDOW);
+    c->tensors[c->n++] = tensor_rows("pair.action", pairs->action[0], pairs->n, HRC_JOINTS);
 #define X(name) add(c, "robot." #name, DT_F64, c->robot[CONSTANT_##name], HRC_JOINTS);
     CONSTANTS(X)
 #undef X

@@ -37,13 +37,12 @@ void obs_history_push(obs_history *h, const float p[OBS_P])
 void obs_reference(float m[OBS_M], obs_frame frame, const double root_quat[4], obs_rotation mode)
 {
     const float *ref = frame.qpos + 3;
-    float robot[4], back[4], error[4];
+    float robot[4], error[4];
     for (int k = 0; k < 4; k++) robot[k] = (float)root_quat[k];
-    quat_conjf(back, robot);
     if (mode == OBS_BODY)
-        quat_mulf(error, back, ref);
+        quat_localf(error, robot, ref);
     else
-        quat_mulf(error, ref, back);
+        quat_turnf(error, robot, ref);
     quat_rotate_invf(m + OBS_REF_LIN, ref, frame.qvel);
     memcpy(m + OBS_REF_ANG, frame.qvel + 3, 3 * sizeof *m);
     quat_to_6df(m + OBS_REF_ROT, error);
@@ -59,7 +58,7 @@ void obs_window(float out[OBS_WINDOW], const obs_frame frames[OBS_FRAMES], const
 void obs_critic(float out[OBS_CRITIC], const float p[OBS_P], const float window[OBS_WINDOW],
                 const g1_state *s, const fk_pose *pose, obs_frame now)
 {
-    double gap[3], local[3], back[4], turn[4], columns[6];
+    double gap[3], local[3], turn[4], columns[6];
     memcpy(out + OBS_CRITIC_P, p, OBS_P * sizeof *out);
     memcpy(out + OBS_CRITIC_WINDOW, window, OBS_WINDOW * sizeof *out);
     for (int k = 0; k < 3; k++) gap[k] = (double)now.qpos[k] - s->pos[k];
@@ -70,12 +69,11 @@ void obs_critic(float out[OBS_CRITIC], const float p[OBS_P], const float window[
     }
     out[OBS_CRITIC_HEIGHT] = (float)s->pos[2];
     out[OBS_CRITIC_HEIGHT + 1] = now.qpos[2];
-    quat_conj(back, s->quat);
     for (int b = 1; b < G1_TRACKED; b++) {
         int link = G1_TRACKED_LINK[b];
         for (int k = 0; k < 3; k++) gap[k] = pose->pos[link][k] - s->pos[k];
         quat_rotate_inv(local, s->quat, gap);
-        quat_mul(turn, back, pose->quat[link]);
+        quat_local(turn, s->quat, pose->quat[link]);
         quat_to_6d(columns, turn);
         for (int k = 0; k < 3; k++) out[OBS_CRITIC_BODY_POS + 3 * (b - 1) + k] = (float)local[k];
         for (int k = 0; k < 6; k++) out[OBS_CRITIC_BODY_ROT + 6 * (b - 1) + k] = (float)columns[k];

@@ -105,10 +105,9 @@ static void fill_frame(tables *t, const track_model *m, const hrc_motion *motion
     float seen[OBS_M];
     const obs_frame shown = {motion->qpos + (size_t)frame * HRC_NQ,
                              i < motion->n ? motion->qvel + (size_t)frame * HRC_NV : at_rest};
-    double qpos[HRC_NQ], columns[6];
+    double columns[6];
     fk_pose pose;
-    for (int k = 0; k < HRC_NQ; k++) qpos[k] = (double)shown.qpos[k];
-    fk(&pose, qpos);
+    fk_frame(&pose, shown.qpos);
     quat_to_6d(columns, pose.quat[G1_TORSO]);
     transposed(t->torso + (size_t)i * FULL, columns);
     obs_reference(seen, shown, upright, OBS_BODY);

@@ -101,15 +101,9 @@ static hrc_status read_settings(others_model *m, hrc_error *err)
         m->q0[i] = j->q0, m->scale[i] = j->action_scale, m->kp[i] = j->kp, m->kd[i] = j->kd;
     }
     m->largest = 100;
-    if (m->dialect == OTHERS_PLAIN) return plain_settings(m, err);
-    if (m->dialect == OTHERS_MIMIC) return mimic_settings(m, err);
-    twist2_settings(m);
-    return HRC_OK;
-}
-
-static hrc_status set_up(others_model *m, hrc_error *err)
-{
-    TRY(read_settings(m, err));
+    if (m->dialect == OTHERS_PLAIN) TRY(plain_settings(m, err));
+    if (m->dialect == OTHERS_MIMIC) TRY(mimic_settings(m, err));
+    if (m->dialect == OTHERS_TWIST2) twist2_settings(m);
     return check_gains(m, err);
 }
 
@@ -134,7 +128,7 @@ hrc_status others_load(others_model *m, const char *path, hrc_error *err)
     m->digest = hash_bytes(HASH_START, bytes.data, bytes.size);
     hrc_status status = onnx_parse(&m->file, path, bytes, err);
     file_unmap(&bytes);
-    if (status == HRC_OK) status = set_up(m, err);
+    if (status == HRC_OK) status = read_settings(m, err);
     if (status == HRC_OK) hash_rest(m);
     if (status < 0) others_model_free(m);
     return status;
@@ -155,12 +149,11 @@ hrc_status others_create(others_runner **out, const others_model *m, hrc_error *
     if (!o) return fail(err, HRC_ENOMEM, "%s: out of memory", m->file.path);
     o->model = m;
     hrc_status status = onnx_runner_create(&o->runner, m->program, err);
-    if (status < 0) {
+    if (status < 0)
         others_free(o);
-        return status;
-    }
-    *out = o;
-    return HRC_OK;
+    else
+        *out = o;
+    return status;
 }
 
 void others_free(others_runner *o)

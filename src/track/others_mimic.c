@@ -240,12 +240,11 @@ static hrc_status use_yaml(others_model *m, const char *text, hrc_error *err)
 static hrc_status read_yaml(others_model *m, hrc_error *err)
 {
     static const char *const PLACE[] = {"deploy.yaml", "../params/deploy.yaml"};
-    const char *slash = strrchr(m->file.path, '/');
+    const int folder = (int)(file_name(m->file.path) - m->file.path);
     file_view bytes = {0};
     for (int i = 0; i < COUNT(PLACE) && !bytes.data; i++) {
         char path[4096];
-        snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - m->file.path) + 1 : 0, m->file.path,
-                 PLACE[i]);
+        snprintf(path, sizeof path, "%.*s%s", folder, m->file.path, PLACE[i]);
         if (file_map(path, &bytes, NULL) < 0) continue;
     }
     if (!bytes.data) return HRC_OK;
@@ -279,17 +278,15 @@ typedef struct {
 static void compare_anchors(anchor_error *out, int link, const g1_state *s, const hrc_frame *ref)
 {
     fk_pose robot, aim;
-    double qpos[HRC_NQ], back[4], turn[4], gap[3], local[3], columns[6];
+    double qpos[HRC_NQ], turn[4], gap[3], local[3], columns[6];
     memcpy(qpos, s->pos, sizeof s->pos);
     memcpy(qpos + 3, s->quat, sizeof s->quat);
     memcpy(qpos + 7, s->q, sizeof s->q);
     fk(&robot, qpos);
-    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)ref->qpos[i];
-    fk(&aim, qpos);
+    fk_frame(&aim, ref->qpos);
     for (int i = 0; i < 3; i++) gap[i] = aim.pos[link][i] - robot.pos[link][i];
     quat_rotate_inv(local, robot.quat[link], gap);
-    quat_conj(back, robot.quat[link]);
-    quat_mul(turn, back, aim.quat[link]);
+    quat_local(turn, robot.quat[link], aim.quat[link]);
     quat_to_6d(columns, turn);
     for (int i = 0; i < 3; i++) out->pos[i] = (float)local[i];
     for (int i = 0; i < 6; i++) out->ori[i] = (float)columns[i];

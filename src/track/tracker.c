@@ -43,12 +43,11 @@ hrc_status tracker_create(tracker **out, const track_model *m, nn_precision prec
     t->token = ARENA_NEW(&t->memory, float, d);
     if (status == HRC_OK && (!t->z || !t->inputs || !t->scratch || !t->index || !t->token))
         status = fail(err, HRC_ENOMEM, "tracker: out of memory for a token of %zu numbers", d);
-    if (status < 0) {
+    if (status < 0)
         tracker_free(t);
-        return status;
-    }
-    *out = t;
-    return HRC_OK;
+    else
+        *out = t;
+    return status;
 }
 
 void tracker_free(tracker *t)

@@ -13,23 +13,11 @@
 
 #define FORMAT "heracles-clip"
 
-static hrc_status need_meta(const tensorfile *file, const char *key, const char **value, hrc_error *err)
-{
-    *value = tensorfile_meta(file, key);
-    return *value ? HRC_OK : fail(err, HRC_EFORMAT, "%s: metadata \"%s\" is missing", file->path, key);
-}
-
-static const char *meta_or_empty(const tensorfile *file, const char *key)
-{
-    const char *value = tensorfile_meta(file, key);
-    return value ? value : "";
-}
-
 static hrc_status parse_rate(double *fps, const tensorfile *file, hrc_error *err)
 {
     const char *text;
     char *end;
-    TRY(need_meta(file, "fps", &text, err));
+    TRY(tensorfile_need_meta(file, "fps", &text, err));
     *fps = strtod(text, &end);
     if (end == text || *end || !(*fps > 0 && *fps <= 10000))
         return fail(err, HRC_EFORMAT, "%s: metadata fps is \"%.40s\", expected a rate above 0", file->path,
@@ -43,7 +31,7 @@ static hrc_status read_clip(clip *c, const tensorfile *file, const clip_options 
     const char *format;
     const tensor *qpos;
     double fps;
-    TRY(need_meta(file, "format", &format, err));
+    TRY(tensorfile_need_meta(file, "format", &format, err));
     if (strcmp(format, CORPUS_FORMAT) == 0)
         return fail(err, HRC_EFORMAT, "%s: is a corpus; name one of its clips, as in %s#NAME", file->path,
                     file->path);
@@ -67,8 +55,8 @@ static hrc_status read_clip(clip *c, const tensorfile *file, const clip_options 
     else
         TRY(clip_create_for(c, (int)qpos->shape[0], rate, file->path, err));
     memcpy(c->qpos, qpos->data, (size_t)qpos->count * sizeof(float));
-    TRY(clip_label(c, meta_or_empty(file, "category"), meta_or_empty(file, "source"),
-                   meta_or_empty(file, "licence"), err));
+    TRY(clip_label(c, tensorfile_text(file, "category", ""), tensorfile_text(file, "source", ""),
+                   tensorfile_text(file, "licence", ""), err));
     return clip_check(c, file->path, err);
 }
 
@@ -98,11 +86,6 @@ hrc_status clipfile_write(const clip *c, const char *path, hrc_error *err)
     const tensor_meta meta[] = {{"format", FORMAT},    {"name", c->name},       {"category", c->category},
                                 {"source", c->source}, {"licence", c->licence}, {"fps", fps},
                                 {"joint_names", names}};
-    tensor qpos = {.name = "qpos",
-                   .type = DT_F32,
-                   .ndim = 2,
-                   .shape = {c->n, HRC_NQ},
-                   .count = (int64_t)c->n * HRC_NQ,
-                   .data = c->qpos};
+    const tensor qpos = tensor_rows("qpos", c->qpos, c->n, HRC_NQ);
     return tensorfile_write(path, &qpos, 1, meta, COUNT(meta), err);
 }

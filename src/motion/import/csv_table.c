@@ -49,8 +49,7 @@ bool csv_has_header(file_view bytes)
            strncasecmp(bytes.data, "nan", 3) != 0 && strncasecmp(bytes.data, "inf", 3) != 0;
 }
 
-/* The end of the line at `at`, without blanks, and where the next begins. */
-static const char *line_end(const char *at, const char *end, const char **next)
+const char *csv_line_end(const char *at, const char *end, const char **next)
 {
     const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
     *next = newline ? newline + 1 : end;
@@ -58,7 +57,7 @@ static const char *line_end(const char *at, const char *end, const char **next)
     return stop;
 }
 
-static int count_fields(const char *at, const char *end)
+int csv_fields(const char *at, const char *end)
 {
     int n = 1;
     for (; at < end; at++) n += *at == ',';
@@ -68,7 +67,7 @@ static int count_fields(const char *at, const char *end)
 static hrc_status parse_names(csv_table *t, const char *path, const char *at, const char *end, arena *memory,
                               hrc_error *err)
 {
-    t->columns = count_fields(at, end);
+    t->columns = csv_fields(at, end);
     if (t->columns > COLUMNS_MAX)
         return fail(err, HRC_EFORMAT, "%s: line 1: %d columns, expected at most %d", path, t->columns,
                     COLUMNS_MAX);
@@ -93,8 +92,8 @@ static hrc_status parse_rows(csv_table *t, const char *path, const char *at, con
 {
     const char *next;
     for (int line = 2; at < end; line++, at = next) {
-        const char *stop = line_end(at, end, &next);
-        int columns = count_fields(at, stop);
+        const char *stop = csv_line_end(at, end, &next);
+        int columns = csv_fields(at, stop);
         if (columns != t->columns || t->rows == room)
             return fail(err, HRC_EFORMAT, "%s: line %d: %d columns, expected %d as in the header", path, line,
                         columns, t->columns);
@@ -112,7 +111,7 @@ hrc_status csv_table_parse(csv_table *t, const char *path, file_view bytes, aren
     while (bytes.size > 0 && isspace((unsigned char)bytes.data[bytes.size - 1])) bytes.size--;
     const char *end = bytes.data + bytes.size, *next;
     if (!header) return fail(err, HRC_EFORMAT, "%s: has no line of names and numbers under it", path);
-    const char *stop = line_end(bytes.data, end, &next);
+    const char *stop = csv_line_end(bytes.data, end, &next);
     TRY(parse_names(t, path, bytes.data, stop, memory, err));
     size_t rows = 1,
            most = (size_t)(end - next) / (2 * (size_t)t->columns - 1) + 1; /* a digit and a comma each */

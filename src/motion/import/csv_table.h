@@ -26,6 +26,10 @@ int csv_column(const csv_table *t, const char *name); /* -1 when there is none *
 hrc_status csv_number(float *out, const char **at, const char *end, const char *path, int line, int column,
                       hrc_error *err);
 
+/* The end of the line at `at`, without blanks, and where the next begins; how many fields lie before it. */
+const char *csv_line_end(const char *at, const char *end, const char **next);
+int csv_fields(const char *at, const char *end);
+
 /* A piece of a file made fit to be shown: short, printable. */
 const char *csv_shown(char out[24], const char *text, size_t n);
 

@@ -9,13 +9,6 @@
 #include "motion/import/formats.h"
 #include "motion/import/pickle.h"
 
-static bool begins(file_view bytes, const char *text, size_t n)
-{
-    return bytes.size >= n && memcmp(bytes.data, text, n) == 0;
-}
-
-#define BEGINS(bytes, literal) begins(bytes, literal, sizeof(literal) - 1)
-
 bool policy_begins(file_view bytes)
 {
     return bytes.size > 1 && bytes.data[0] == 8 && bytes.data[1] > 2 && bytes.data[1] < 32; /* ir_version */
@@ -29,10 +22,10 @@ static hrc_status parse_any(clip *c, const char *path, file_view bytes, const cl
         return fail(err, HRC_EINVAL, "%s: frame rate %g asked for, expected a positive one", path,
                     options->fps);
     bytes = file_text(bytes);
-    if (BEGINS(bytes, "PK")) return npz_parse(c, path, bytes, options, why, err);
+    if (file_begins(bytes, "PK")) return npz_parse(c, path, bytes, options, why, err);
     if (pickle_begins(bytes)) return pkl_parse(c, path, bytes, options, why, err);
     if (policy_begins(bytes)) return policy_parse(c, path, bytes, options, why, err);
-    if (BEGINS(bytes, "HIERARCHY"))
+    if (file_begins(bytes, "HIERARCHY"))
         return fail(
             err, HRC_EFORMAT,
             "%s: is a BVH of a human skeleton, which must be retargeted before it is a clip of the G1", path);
@@ -143,6 +136,15 @@ hrc_status clip_load(clip *c, const char *path, const clip_options *options, cli
     TRY(load_any(c, path, options, why, err));
     if (options && options->noted) options->noted(options->ctx, path, why);
     return HRC_OK;
+}
+
+hrc_status clip_load_at(clip *c, const char *path, double fps, const clip_options *options, hrc_error *err)
+{
+    clip original;
+    TRY(clip_load(&original, path, options, NULL, err));
+    hrc_status status = clip_resample(c, &original, fps, err);
+    clip_free(&original);
+    return status;
 }
 
 hrc_status clip_save(const clip *c, const char *path, hrc_error *err)

@@ -17,11 +17,10 @@ hrc_status plain_parse(clip *c, const char *path, file_view bytes, const clip_op
 bool clip_is_text(file_view bytes);            /* no control bytes among the first */
 void clip_decisions_tame(clip_decisions *why); /* which may quote the file */
 
-/* 36 columns without header: root position, root quaternion, 29 joints (Unitree's LAFAN1 set and others). */
+/* 36 columns without header: root position, root quaternion, 29 joints (Unitree's LAFAN1 set and others);
+ * or a header that names them. */
 hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
                      clip_decisions *why, hrc_error *err);
-hrc_status csv_named_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
-                           clip_decisions *why, hrc_error *err);       /* with a header */
 hrc_status csv_write(const clip *c, const char *path, hrc_error *err); /* quaternion x,y,z,w */
 
 /* Ours: a safetensors file with the tensor "qpos". */
@@ -55,5 +54,9 @@ bool policy_begins(file_view bytes); /* an ONNX model, by its first bytes */
  * it to w,x,y,z. `forced` is "wxyz", "xyzw" or NULL. Refuses when both orders fit. */
 hrc_status quat_order_settle(clip *c, const char *path, const char *forced, clip_decisions *why,
                              hrc_error *err);
+
+/* The same where a format has an order: `usual` is taken when both fit; `whose` is said to have it. */
+hrc_status quat_order_settle_as(clip *c, const char *path, const char *forced, const char *usual,
+                                const char *whose, clip_decisions *why, hrc_error *err);
 
 #endif

@@ -19,28 +19,40 @@
 #define MEMBER_MAX ((size_t)256 << 20) /* bytes of one array: an hour at 50 fps of the widest known file */
 #define BODIES_MAX 256
 
-static hrc_status npz_array(npy *a, const archive *zip, arena *memory, const char *path, const char *name,
-                            hrc_error *err)
+/* An archive and where its arrays go. */
+typedef struct {
+    const archive *zip;
+    arena *memory;
+    const char *path;
+} source;
+
+static bool has(const source *s, const char *name)
+{
+    char member[96];
+    snprintf(member, sizeof member, "%s.npy", name);
+    return archive_has(s->zip, member);
+}
+
+static hrc_status npz_array(npy *a, const source *s, const char *name, hrc_error *err)
 {
     char member[64], where[320];
     file_view bytes;
     snprintf(member, sizeof member, "%s.npy", name);
-    snprintf(where, sizeof where, "%.200s: array \"%s\"", path, name);
-    TRY(archive_read(zip, memory, member, MEMBER_MAX, &bytes, err));
+    snprintf(where, sizeof where, "%.200s: array \"%s\"", s->path, name);
+    TRY(archive_read(s->zip, s->memory, member, MEMBER_MAX, &bytes, err));
     TRY(npy_parse(a, where, bytes, err));
-    return npy_to_c_order(a, where, memory, err);
+    return npy_to_c_order(a, where, s->memory, err);
 }
 
-static hrc_status npz_rate(double *fps, const archive *zip, arena *memory, const char *path, const char *name,
-                           hrc_error *err)
+static hrc_status npz_rate(double *fps, const source *s, const char *name, hrc_error *err)
 {
     npy a;
-    TRY(npz_array(&a, zip, memory, path, name, err));
+    TRY(npz_array(&a, s, name, err));
     if (!npy_is_number(&a) || a.count != 1)
-        return fail(err, HRC_EFORMAT, "%s: array \"%s\" is not one number", path, name);
+        return fail(err, HRC_EFORMAT, "%s: array \"%s\" is not one number", s->path, name);
     *fps = npy_number(&a, 0);
     if (!(*fps > 0 && *fps <= 10000))
-        return fail(err, HRC_EFORMAT, "%s: array \"%s\" is %g, expected a rate above 0", path, name, *fps);
+        return fail(err, HRC_EFORMAT, "%s: array \"%s\" is %g, expected a rate above 0", s->path, name, *fps);
     return HRC_OK;
 }
 
@@ -54,24 +66,24 @@ static hrc_status npz_rate(double *fps, const archive *zip, arena *memory, const
 
 /* ---- qpos ---- */
 
-static hrc_status read_layout(joint_layout *l, const archive *zip, arena *memory, const char *path,
-                              int columns, clip_decisions *why, hrc_error *err)
+static hrc_status read_layout(joint_layout *l, const source *s, int columns, clip_decisions *why,
+                              hrc_error *err)
 {
     joint_layout known[LAYOUTS_MAX];
     npy names;
-    if (!archive_has(zip, "joint_names.npy")) {
+    if (!has(s, "joint_names")) {
         if (layouts_of(known, columns) == 0)
             return fail(err, HRC_EFORMAT,
-                        "%s: array \"qpos\" has %d columns, expected 7 of the root and 29 or 23 joints", path,
-                        columns + ROOT);
+                        "%s: array \"qpos\" has %d columns, expected 7 of the root and 29 or 23 joints",
+                        s->path, columns + ROOT);
         *l = known[0];
         snprintf(why->joints, sizeof why->joints, "%s, as qpos has it", l->name);
         return HRC_OK;
     }
-    TRY(npz_array(&names, zip, memory, path, "joint_names", err));
+    TRY(npz_array(&names, s, "joint_names", err));
     int root = (int)(names.count - columns); /* the free joint may be among the names */
     if (names.kind != 'U' || (root != 0 && root != 1))
-        return fail(err, HRC_EFORMAT, "%s: array \"joint_names\" has %lld entries for %d joints", path,
+        return fail(err, HRC_EFORMAT, "%s: array \"joint_names\" has %lld entries for %d joints", s->path,
                     (long long)names.count, columns);
     *l = (joint_layout){.columns = columns};
     for (int i = 0; i < HRC_JOINTS; i++) l->column[i] = -1;
@@ -79,7 +91,7 @@ static hrc_status read_layout(joint_layout *l, const archive *zip, arena *memory
         char name[80];
         npy_text(&names, k + root, name, sizeof name);
         int joint = layout_joint(name);
-        if (joint < 0) return fail(err, HRC_EFORMAT, "%s: \"%s\" is none of the G1's joints", path, name);
+        if (joint < 0) return fail(err, HRC_EFORMAT, "%s: \"%s\" is none of the G1's joints", s->path, name);
         l->column[joint] = k;
     }
     snprintf(why->joints, sizeof why->joints, "by the names in the file");
@@ -87,47 +99,36 @@ static hrc_status read_layout(joint_layout *l, const archive *zip, arena *memory
 }
 
 /* The rate under any name that it goes by; 0 when there is none. */
-static hrc_status read_rate(double *fps, const archive *zip, arena *memory, const char *path, hrc_error *err)
+static hrc_status read_rate(double *fps, const source *s, hrc_error *err)
 {
     *fps = 0;
-    if (archive_has(zip, "fps.npy")) return npz_rate(fps, zip, memory, path, "fps", err);
-    if (archive_has(zip, "frequency.npy")) return npz_rate(fps, zip, memory, path, "frequency", err);
-    if (!archive_has(zip, "dt.npy")) return HRC_OK;
-    TRY(npz_rate(fps, zip, memory, path, "dt", err));
+    if (has(s, "fps")) return npz_rate(fps, s, "fps", err);
+    if (has(s, "frequency")) return npz_rate(fps, s, "frequency", err);
+    if (!has(s, "dt")) return HRC_OK;
+    TRY(npz_rate(fps, s, "dt", err));
     *fps = 1 / *fps;
     return HRC_OK;
 }
 
-static hrc_status settle_quat(clip *c, const char *path, const char *forced, clip_decisions *why,
-                              hrc_error *err)
-{
-    if (!forced && quat_order_settle(c, path, NULL, why, err) >= 0) return HRC_OK;
-    TRY(quat_order_settle(c, path, forced ? forced : "wxyz", why, err));
-    if (!forced)
-        snprintf(why->quat, sizeof why->quat, "w,x,y,z, as qpos has it; the motion itself fits both orders");
-    return HRC_OK;
-}
-
-static hrc_status npz_qpos_parse(clip *c, const char *path, const archive *zip, arena *memory,
-                                 const clip_options *options, clip_decisions *why, hrc_error *err)
+static hrc_status npz_qpos_parse(clip *c, const source *s, const clip_options *options, clip_decisions *why,
+                                 hrc_error *err)
 {
     npy q, velocity = {0};
     joint_layout l;
     double fps;
-    TRY(npz_array(&q, zip, memory, path, "qpos", err));
+    TRY(npz_array(&q, s, "qpos", err));
     if (q.kind != 'f' || q.ndim != 2 || q.shape[0] < 1 || q.shape[0] > CLIP_MAX_FRAMES ||
         q.shape[1] <= ROOT || q.shape[1] > 1000)
         return fail(err, HRC_EFORMAT,
-                    "%s: array \"qpos\" is <%c%d of %d dimensions, expected floats of 2: frames, %d", path,
+                    "%s: array \"qpos\" is <%c%d of %d dimensions, expected floats of 2: frames, %d", s->path,
                     q.kind, q.item, q.ndim, HRC_NQ);
     int width = (int)q.shape[1];
-    TRY(read_layout(&l, zip, memory, path, width - ROOT, why, err));
-    TRY(read_rate(&fps, zip, memory, path, err));
+    TRY(read_layout(&l, s, width - ROOT, why, err));
+    TRY(read_rate(&fps, s, err));
     hrc_error unwanted;
-    if (archive_has(zip, "qvel.npy") && npz_array(&velocity, zip, memory, path, "qvel", &unwanted) < 0)
-        velocity = (npy){0};
+    if (has(s, "qvel") && npz_array(&velocity, s, "qvel", &unwanted) < 0) velocity = (npy){0};
     double assumed = options->fps > 0 ? options->fps : fps > 0 ? fps : DEFAULT_FPS; /* good for sliding */
-    TRY(clip_create_for(c, (int)q.shape[0], assumed, path, err));
+    TRY(clip_create_for(c, (int)q.shape[0], assumed, s->path, err));
     for (int i = 0; i < c->n; i++) {
         float *frame = clip_frame(c, i);
         for (int k = 0; k < ROOT; k++) frame[k] = (float)npy_number(&q, (int64_t)i * width + k);
@@ -135,11 +136,11 @@ static hrc_status npz_qpos_parse(clip *c, const char *path, const archive *zip, 
             frame[ROOT + k] =
                 l.column[k] < 0 ? 0 : (float)npy_number(&q, (int64_t)i * width + ROOT + l.column[k]);
     }
-    TRY(clip_check(c, path, err));
-    TRY(settle_quat(c, path, options->quat, why, err));
+    TRY(clip_check(c, s->path, err));
+    TRY(quat_order_settle_as(c, s->path, options->quat, "wxyz", "qpos", why, err));
     snprintf(why->format, sizeof why->format, "NPZ, qpos");
     rate_settle(c,
-                &(rate_source){.path = path,
+                &(rate_source){.path = s->path,
                                .asked = options->fps,
                                .file = fps,
                                .velocity = velocity.count ? rate_from_velocities(&q, ROOT, &velocity, 6) : 0,
@@ -150,29 +151,28 @@ static hrc_status npz_qpos_parse(clip *c, const char *path, const archive *zip, 
 
 /* ---- LocoMuJoCo, one array a joint ---- */
 
-static hrc_status read_series(npy *a, const archive *zip, arena *memory, const char *path, const char *name,
-                              int n, hrc_error *err)
+static hrc_status read_series(npy *a, const source *s, const char *name, int n, hrc_error *err)
 {
-    TRY(npz_array(a, zip, memory, path, name, err));
+    TRY(npz_array(a, s, name, err));
     if (a->kind != 'f' || a->ndim != 1 || a->shape[0] < 1 || a->shape[0] > CLIP_MAX_FRAMES ||
         (n && a->shape[0] != n))
-        return fail(err, HRC_EFORMAT, "%s: array \"%s\" is no series of floats as long as q_pelvis_tx", path,
-                    name);
+        return fail(err, HRC_EFORMAT, "%s: array \"%s\" is no series of floats as long as q_pelvis_tx",
+                    s->path, name);
     return HRC_OK;
 }
 
 /* The root: x, y, z along the world's axes, then turns about -y, x and z, each in the frame that the last
  * left. */
-static hrc_status read_root(clip *c, const archive *zip, arena *memory, const char *path, hrc_error *err)
+static hrc_status read_root(clip *c, const source *s, hrc_error *err)
 {
     static const char *const NAME[6] = {"q_pelvis_tx",   "q_pelvis_tz",   "q_pelvis_ty",
                                         "q_pelvis_tilt", "q_pelvis_list", "q_pelvis_rotation"};
     static const double AXIS[3][3] = {{0, -1, 0}, {1, 0, 0}, {0, 0, 1}};
     npy part[6];
-    TRY(read_series(&part[0], zip, memory, path, NAME[0], 0, err));
+    TRY(read_series(&part[0], s, NAME[0], 0, err));
     int n = (int)part[0].shape[0];
-    for (int k = 1; k < 6; k++) TRY(read_series(&part[k], zip, memory, path, NAME[k], n, err));
-    TRY(clip_create_for(c, n, 1, path, err));
+    for (int k = 1; k < 6; k++) TRY(read_series(&part[k], s, NAME[k], n, err));
+    TRY(clip_create_for(c, n, 1, s->path, err));
     for (int i = 0; i < n; i++) {
         double quat[4] = {1, 0, 0, 0};
         for (int k = 0; k < 3; k++) {
@@ -211,43 +211,43 @@ static void loco_name(char *out, size_t size, const char *joint)
         snprintf(out, size, "q_%s", joint);
 }
 
-static hrc_status npz_loco_parse(clip *c, const char *path, const archive *zip, arena *memory,
-                                 const clip_options *options, clip_decisions *why, hrc_error *err)
+static hrc_status npz_loco_parse(clip *c, const source *s, const clip_options *options, clip_decisions *why,
+                                 hrc_error *err)
 {
-    TRY(read_root(c, zip, memory, path, err));
+    TRY(read_root(c, s, err));
     double over = 0, under = 0; /* of velocities and of differences */
     int missing = 0;
     for (int j = 0; j < HRC_JOINTS; j++) {
-        char name[80], member[96];
+        char name[80], rates[81];
         npy q, dq;
         loco_name(name, sizeof name, G1_JOINT[j].name);
-        snprintf(member, sizeof member, "%s.npy", name);
-        if (!archive_has(zip, member)) {
+        if (!has(s, name)) {
             missing++;
             continue;
         }
-        TRY(read_series(&q, zip, memory, path, name, c->n, err));
+        TRY(read_series(&q, s, name, c->n, err));
         for (int i = 0; i < c->n; i++)
             clip_frame(c, i)[ROOT + j] = (float)(npy_number(&q, i) + loco_zero(G1_JOINT[j].name));
-        snprintf(member, sizeof member, "d%s.npy", name);
-        if (!archive_has(zip, member)) continue;
-        member[strlen(member) - 4] = 0;
-        TRY(read_series(&dq, zip, memory, path, member, c->n, err));
+        snprintf(rates, sizeof rates, "d%s", name);
+        if (!has(s, rates)) continue;
+        TRY(read_series(&dq, s, rates, c->n, err));
         rate_add(&over, &under, &q, 0, 1, &dq, 0, 1);
     }
     if (missing > HRC_JOINTS / 2)
-        return fail(err, HRC_EFORMAT, "%s: lacks %d of the G1's joints: is of another robot", path, missing);
-    TRY(clip_check(c, path, err));
+        return fail(err, HRC_EFORMAT, "%s: lacks %d of the G1's joints: is of another robot", s->path,
+                    missing);
+    TRY(clip_check(c, s->path, err));
     snprintf(why->format, sizeof why->format, "NPZ, LocoMuJoCo's series of an older G1");
     snprintf(
         why->joints, sizeof why->joints,
         "by the names in the file; hips, knees and ankles moved to our zeros; the %d joints it lacks stay at 0",
         missing);
     snprintf(why->quat, sizeof why->quat, "from tilt, list and rotation of the pelvis");
-    rate_settle(c,
-                &(rate_source){
-                    .path = path, .asked = options->fps, .velocity = rate_ratio(over, under), .usual = 500},
-                why);
+    rate_settle(
+        c,
+        &(rate_source){
+            .path = s->path, .asked = options->fps, .velocity = rate_ratio(over, under), .usual = 500},
+        why);
     return HRC_OK;
 }
 
@@ -293,11 +293,11 @@ static const char *link_name(int i)
     return G1_LINK[i].name;
 }
 
-static hrc_status read_names(tracked *m, const archive *zip, arena *memory, hrc_error *err)
+static hrc_status read_names(tracked *m, const source *s, hrc_error *err)
 {
     npy names;
-    if (archive_has(zip, "joint_names.npy")) {
-        TRY(npz_array(&names, zip, memory, m->path, "joint_names", err));
+    if (has(s, "joint_names")) {
+        TRY(npz_array(&names, s, "joint_names", err));
         if (names.kind != 'U' || names.count != HRC_JOINTS)
             return fail(err, HRC_EFORMAT, "%s: array \"joint_names\" has %lld entries, expected %d names",
                         m->path, (long long)names.count, HRC_JOINTS);
@@ -308,8 +308,8 @@ static hrc_status read_names(tracked *m, const archive *zip, arena *memory, hrc_
                             G1_JOINT[i].name);
         m->named_joints = true;
     }
-    if (archive_has(zip, "body_names.npy")) {
-        TRY(npz_array(&names, zip, memory, m->path, "body_names", err));
+    if (has(s, "body_names")) {
+        TRY(npz_array(&names, s, "body_names", err));
         if (names.kind != 'U' || names.count != m->bodies)
             return fail(err, HRC_EFORMAT, "%s: array \"body_names\" has %lld entries for %d bodies", m->path,
                         (long long)names.count, m->bodies);
@@ -321,9 +321,9 @@ static hrc_status read_names(tracked *m, const archive *zip, arena *memory, hrc_
     return HRC_OK;
 }
 
-static hrc_status read_motion(tracked *m, const archive *zip, arena *memory, hrc_error *err)
+static hrc_status read_motion(tracked *m, const source *s, hrc_error *err)
 {
-    TRY(npz_array(&m->joint_pos, zip, memory, m->path, "joint_pos", err));
+    TRY(npz_array(&m->joint_pos, s, "joint_pos", err));
     const npy *q = &m->joint_pos;
     if (q->ndim != 2 || q->shape[0] < 1 || q->shape[0] > CLIP_MAX_FRAMES || q->kind != 'f')
         return fail(err, HRC_EFORMAT,
@@ -337,34 +337,33 @@ static hrc_status read_motion(tracked *m, const archive *zip, arena *memory, hrc
     m->n = (int)q->shape[0];
     m->columns = (int)q->shape[1];
     m->root = m->columns - HRC_JOINTS;
-    TRY(npz_array(&m->body_pos, zip, memory, m->path, "body_pos_w", err));
+    TRY(npz_array(&m->body_pos, s, "body_pos_w", err));
     TRY(check_array(&m->body_pos, m->path, "body_pos_w", m->n, 3, 3, err));
     if (m->body_pos.shape[1] > BODIES_MAX)
         return fail(err, HRC_EFORMAT, "%s: array \"body_pos_w\" has %lld bodies, expected at most %d",
                     m->path, (long long)m->body_pos.shape[1], BODIES_MAX);
     m->bodies = (int)m->body_pos.shape[1];
-    TRY(npz_array(&m->body_quat, zip, memory, m->path, "body_quat_w", err));
+    TRY(npz_array(&m->body_quat, s, "body_quat_w", err));
     TRY(check_array(&m->body_quat, m->path, "body_quat_w", m->n, 4, 3, err));
     if (m->body_quat.shape[1] != m->bodies)
         return fail(err, HRC_EFORMAT, "%s: body_quat_w has %lld bodies, body_pos_w %lld", m->path,
                     (long long)m->body_quat.shape[1], (long long)m->body_pos.shape[1]);
-    TRY(read_names(m, zip, memory, err));
+    TRY(read_names(m, s, err));
     if (!m->named_bodies && m->bodies != G1_LINKS)
         return fail(err, HRC_EFORMAT, "%s: body_pos_w has %d bodies and no names, expected the G1's %d",
                     m->path, m->bodies, G1_LINKS);
     hrc_error unwanted; /* velocities are evidence of the rate, no more */
-    if (archive_has(zip, "joint_vel.npy") &&
-        npz_array(&m->joint_vel, zip, memory, m->path, "joint_vel", &unwanted) < 0)
+    if (has(s, "joint_vel") && npz_array(&m->joint_vel, s, "joint_vel", &unwanted) < 0)
         m->joint_vel = (npy){0};
-    return npz_rate(&m->fps, zip, memory, m->path, "fps", err);
+    return npz_rate(&m->fps, s, "fps", err);
 }
 
-static hrc_status parse_tracked(clip *c, const char *path, const archive *zip, arena *memory,
-                                const clip_options *options, clip_decisions *why, hrc_error *err)
+static hrc_status parse_tracked(clip *c, const source *s, const clip_options *options, clip_decisions *why,
+                                hrc_error *err)
 {
-    tracked m = {.path = path};
+    tracked m = {.path = s->path};
     tracked_orders(&m);
-    TRY(read_motion(&m, zip, memory, err));
+    TRY(read_motion(&m, s, err));
     m.format = m.root ? "NPZ, root pose in joint_pos" : "NPZ, BeyondMimic's keys";
     return tracked_clip(c, &m, options, why, err);
 }
@@ -376,10 +375,11 @@ hrc_status npz_parse(clip *c, const char *path, file_view bytes, const clip_opti
     archive *zip;
     TRY(archive_open(&zip, path, bytes, err));
     arena memory = {0};
-    bool qpos = archive_has(zip, "qpos.npy"), loco = archive_has(zip, "q_pelvis_tx.npy");
+    const source s = {zip, &memory, path};
+    bool qpos = has(&s, "qpos"), loco = has(&s, "q_pelvis_tx");
     hrc_status status = (qpos   ? npz_qpos_parse
                          : loco ? npz_loco_parse
-                                : parse_tracked)(c, path, zip, &memory, options, why, err);
+                                : parse_tracked)(c, &s, options, why, err);
     archive_close(zip);
     arena_free(&memory);
     if (status < 0) clip_free(c);

@@ -254,19 +254,6 @@ static hrc_status settle_joints(joint_layout *out, const motion *m, clip_decisio
     return HRC_OK;
 }
 
-/* By evidence, or, where the motion fits both orders, as the format has it. */
-static hrc_status settle_quat(clip *c, const char *path, const char *forced, clip_decisions *why,
-                              hrc_error *err)
-{
-    if (forced || quat_order_settle(c, path, NULL, why, err) < 0) {
-        TRY(quat_order_settle(c, path, forced ? forced : "xyzw", why, err));
-        if (!forced)
-            snprintf(why->quat, sizeof why->quat,
-                     "x,y,z,w, as this format has it; the motion itself fits both orders");
-    }
-    return HRC_OK;
-}
-
 /* Some interpolate quaternions and leave them shorter. Returns how far the worst is off unit length. */
 static double normalise(clip *c)
 {
@@ -295,7 +282,7 @@ static hrc_status build_clip(clip *c, const motion *m, const char *name, const c
     }
     double off = normalise(c);
     TRY(clip_check(c, m->path, err));
-    TRY(settle_quat(c, m->path, options->quat, why, err));
+    TRY(quat_order_settle_as(c, m->path, options->quat, "xyzw", "this format", why, err));
     size_t used = strlen(why->quat);
     if (off > 1e-3)
         snprintf(why->quat + used, sizeof why->quat - used, "; normalised: lengths were up to %.1f %% off 1",

@@ -3,12 +3,6 @@
 
 #include "motion/import/formats.h"
 
-static bool begins(file_view bytes, const char *text)
-{
-    const size_t n = strlen(text);
-    return bytes.size >= n && memcmp(bytes.data, text, n) == 0;
-}
-
 bool clip_is_text(file_view bytes)
 {
     size_t n = bytes.size < 4096 ? bytes.size : 4096;
@@ -34,10 +28,10 @@ hrc_status plain_parse(clip *c, const char *path, file_view bytes, const clip_op
                     options->fps);
     if (bytes.size > 8 && bytes.data[8] == '{') return clipfile_parse(c, path, bytes, options, why, err);
     bytes = file_text(bytes);
-    if (begins(bytes, "version https://git-lfs"))
+    if (file_begins(bytes, "version https://git-lfs"))
         return fail(err, HRC_EFORMAT,
                     "%s: is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`", path);
-    if (!clip_is_text(bytes) || begins(bytes, "HIERARCHY"))
+    if (!clip_is_text(bytes) || file_begins(bytes, "HIERARCHY"))
         return fail(
             err, HRC_EFORMAT,
             "%s: is neither a CSV nor a safetensors clip, by its first bytes; `heracles motion convert` "

@@ -91,13 +91,12 @@ static void close_source(source *s)
 /* From the pose of a link and the joints to the root. */
 static void place_root(float qpos[HRC_NQ], int link, const double pos[3], const double quat[4])
 {
-    double flat[HRC_NQ] = {0}, back[4], root[4], way[3];
+    double flat[HRC_NQ] = {0}, root[4], way[3];
     fk_pose pose;
     flat[3] = 1;
     for (int i = 7; i < HRC_NQ; i++) flat[i] = (double)qpos[i];
     fk(&pose, flat);
-    quat_conj(back, pose.quat[link]);
-    quat_mul(root, quat, back);
+    quat_turn(root, pose.quat[link], quat);
     quat_normalize(root);
     quat_rotate(way, root, pose.pos[link]);
     for (int i = 0; i < 3; i++) qpos[i] = (float)(pos[i] - way[i]);

@@ -93,3 +93,14 @@ hrc_status quat_order_settle(clip *c, const char *path, const char *forced, clip
     if (xyzw) to_wxyz(c);
     return HRC_OK;
 }
+
+hrc_status quat_order_settle_as(clip *c, const char *path, const char *forced, const char *usual,
+                                const char *whose, clip_decisions *why, hrc_error *err)
+{
+    if (forced) return quat_order_settle(c, path, forced, why, err);
+    if (quat_order_settle(c, path, NULL, why, err) >= 0) return HRC_OK;
+    TRY(quat_order_settle(c, path, usual, why, err));
+    snprintf(why->quat, sizeof why->quat, "%s, as %s has it; the motion itself fits both orders",
+             strcmp(usual, "xyzw") ? "w,x,y,z" : "x,y,z,w", whose);
+    return HRC_OK;
+}

@@ -111,9 +111,8 @@ void ik_position(ik_frame *f, int link, const double at[3], const double target[
 static void ik_orientation(ik_frame *f, int link, const double target[4], double weight)
 {
     jacobian j;
-    double inverse[4], error[4], r[3];
-    quat_conj(inverse, target);
-    quat_mul(error, f->pose->quat[link], inverse);
+    double error[4], r[3];
+    quat_turn(error, target, f->pose->quat[link]);
     quat_log(r, error);
     turn_jacobian(&j, f->pose, link);
     add_vector(f, &j, r, (double[3]){weight, weight, weight});

@@ -132,12 +132,10 @@ static double smoothness(int unknown)
 /* x[i-1] - 2 x[i] + x[i+1] of all unknowns; of the turn, the change of the rotation vector per frame. */
 static void second_difference(double out[HRC_NV], double (*q)[HRC_NQ], int i)
 {
-    double inverse[4], step[4], before[3], after[3];
-    quat_conj(inverse, q[i - 1] + 3);
-    quat_mul(step, q[i] + 3, inverse);
+    double step[4], before[3], after[3];
+    quat_turn(step, q[i - 1] + 3, q[i] + 3);
     quat_log(before, step);
-    quat_conj(inverse, q[i] + 3);
-    quat_mul(step, q[i + 1] + 3, inverse);
+    quat_turn(step, q[i] + 3, q[i + 1] + 3);
     quat_log(after, step);
     for (int k = 0; k < 3; k++) {
         out[k] = q[i - 1][k] - 2 * q[i][k] + q[i + 1][k];

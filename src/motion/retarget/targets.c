@@ -277,9 +277,8 @@ enum { HIP = 0, WAIST = 12, SHOULDER = 15, RIGHT_LEG = 6, RIGHT_ARM = 7 };
 /* Matrix of a^-1 b. */
 static void relative(double m[9], const double a[4], const double b[4])
 {
-    double inverse[4], q[4];
-    quat_conj(inverse, a);
-    quat_mul(q, inverse, b);
+    double q[4];
+    quat_local(q, a, b);
     quat_to_mat(m, q);
 }
 
