@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "cli/commands.h"
+#include "cli/models.h"
 #include "cli/motion.h"
 #include "control/library.h"
 #include "learn/comm.h"
@@ -22,7 +23,7 @@ typedef struct {
     int situations, next;
     char run[24]; /* tells runs apart: models, clips and options */
     double saved, save_every_s;
-    hrc_model *tracker, *planner;
+    models use;
     motions data;
     pool *threads;
     practice *room;
@@ -125,16 +126,6 @@ static hrc_status load_part(session *s, const char *path, bool resumes, hrc_erro
 
 /* ---- Set up ---- */
 
-static hrc_status load_model(hrc_model **out, const char *path, hrc_kind kind, hrc_error *err)
-{
-    TRY(hrc_model_load(out, path, err));
-    if (model_of_others(*out))
-        return fail(err, HRC_EINVAL, "%s: is a policy of others, expected a tracker of ours", path);
-    if (hrc_model_kind(*out) == kind) return HRC_OK;
-    return fail(err, HRC_EINVAL, "%s: is a %s, expected a %s", path,
-                kind == HRC_TRACKER ? "planner" : "tracker", kind == HRC_TRACKER ? "tracker" : "planner");
-}
-
 static hrc_status make_room(session *s, const practice_options *o, hrc_error *err)
 {
     const clip **clips = calloc((size_t)s->data.n + 1, sizeof *clips);
@@ -143,15 +134,15 @@ static hrc_status make_room(session *s, const practice_options *o, hrc_error *er
     for (int i = 0; i < s->data.n; i++)
         if (!s->data.heldout[i]) clips[n++] = &s->data.clips[i];
     hrc_status status =
-        practice_create(&s->room, &s->a->cfg, s->tracker, s->planner, clips, n, o, s->threads, err);
+        practice_create(&s->room, &s->a->cfg, s->use.tracker, s->use.planner, clips, n, o, s->threads, err);
     free(clips);
     return status;
 }
 
 static void identify(session *s, const practice_options *o)
 {
-    const plan_model *plan = &s->planner->plan;
-    const track_model *track = &s->tracker->track;
+    const plan_model *plan = &s->use.planner->plan;
+    const track_model *track = &s->use.tracker->track;
     char options[160];
     snprintf(options, sizeof options, "%d %d %g %g %d %d %d %d", o->attempts, o->kept, (double)o->noise,
              o->attempt_s, o->taught, o->guided, o->trials, s->data.n);
@@ -170,8 +161,10 @@ static hrc_status set_up(session *s, const practice_options *o, hrc_error *err)
     part_path(s->part, sizeof s->part, s->out, comm_rank());
     if (access(s->out, F_OK) == 0)
         return fail(err, HRC_EFILE, "%s: is there already; remove it, or name another file", s->out);
-    TRY(load_model(&s->tracker, arg(a, "tracker"), HRC_TRACKER, err));
-    TRY(load_model(&s->planner, arg(a, "planner"), HRC_PLANNER, err));
+    TRY(models_open(&s->use, arg(a, "tracker"), arg(a, "planner"), err));
+    if (model_of_others(s->use.tracker))
+        return fail(err, HRC_EINVAL, "%s: is a policy of others, expected a tracker of ours",
+                    s->use.tracker_path);
     TRY(pool_create(&s->threads, a->threads, err));
     clip_options reading;
     TRY(motion_reading(a, &reading, err));
@@ -190,8 +183,7 @@ static void tear_down(session *s)
     lessons_free(&s->made);
     motions_free(&s->data);
     pool_free(s->threads);
-    hrc_model_free(s->tracker);
-    hrc_model_free(s->planner);
+    models_free(&s->use);
 }
 
 /* ---- Run ---- */
