@@ -2,11 +2,13 @@
  * training pass, threads. */
 #include "track/tracker.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "learn/policy_pass.h"
+#include "shell.h"
 #include "small.h"
 #include "test.h"
 
@@ -169,5 +171,36 @@ static void test_normal(void)
     arena_free(&memory);
 }
 
-TEST_TABLE({"tracker.round_trip", test_round_trip}, {"tracker.refusals", test_refusals},
-           {"tracker.runner", test_runner}, {"tracker.normal", test_normal})
+/* heracles average: each weight is the mean, to bfloat16; what has no mean is refused, and nothing is
+ * written. */
+static void test_average(void)
+{
+    static track_model a, b, mean;
+    hrc_error err;
+    rng r = rng_make(7, 0);
+    small_model(&a, "ifsq");
+    small_model(&b, "ifsq");
+    for (size_t i = 0; i < b.net.layout.count; i++) b.params[i] += 0.1f * rng_normal(&r);
+    ENSURE_OK(tracker_save(&a, false, test_path("a"), &err));
+    ENSURE_OK(tracker_save(&b, false, test_path("b"), &err));
+    ENSURE(shell("$HERACLES average $T/a $T/b $T/b -o $T/mean") == 0 && says("the mean of 3 trackers"));
+    ENSURE_OK(tracker_load(&mean, test_path("mean"), &err));
+    ENSURE(strstr(mean.trained, "mean of 3 trackers"));
+    for (size_t i = 0; i < a.net.layout.count; i++) {
+        const double want = ((double)a.params[i] + 2 * (double)b.params[i]) / 3;
+        ENSURE_NEAR((double)mean.params[i], want, 0.004 * fabs(want) + 1e-6);
+    }
+    ENSURE(shell("$HERACLES average $T/a $T/b -o $T/mean") == 1 && says("mean: is there already"));
+    ENSURE(shell("$HERACLES average $T/a -o $T/one") == 2);
+    normal_update(&b.window, b.params, 8); /* scaled otherwise */
+    ENSURE_OK(tracker_save(&b, false, test_path("c"), &err));
+    small_tracker("d", "default");
+    ENSURE(shell("$HERACLES average $T/a $T/c -o $T/no") == 1 && says("c: its observations are scaled"));
+    ENSURE(shell("$HERACLES average $T/a $T/d -o $T/no") == 1 && says("d: ") && says("has another shape"));
+    ENSURE(shell("test ! -e $T/no") == 0);
+    track_model_free(&a), track_model_free(&b), track_model_free(&mean);
+}
+
+TEST_TABLE({"tracker.average", test_average}, {"tracker.round_trip", test_round_trip},
+           {"tracker.refusals", test_refusals}, {"tracker.runner", test_runner},
+           {"tracker.normal", test_normal})

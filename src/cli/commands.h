@@ -29,6 +29,7 @@
     X(PLAN) \
     X(PLOT) \
     X(EXPORT) \
+    X(AVERAGE) \
     X(SEAL) \
     X(ROBOT) \
     X(ROBOT_SIM) \

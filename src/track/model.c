@@ -250,26 +250,52 @@ static void adopt_normal(normal *s, const normal *from)
     normal_set(s, from->count, from->shift, variance);
 }
 
-hrc_status track_model_adopt(track_model *m, const track_model *from, hrc_error *err)
+/* Whether two networks take and mean the same; `whose`: what m has, for the sentence. */
+static hrc_status check_alike(const track_model *m, const track_model *from, const char *whose,
+                              hrc_error *err)
 {
     const nn_layout *have = &from->net.layout, *want = &m->net.layout;
     for (int i = 0; i < want->n; i++)
         if (i >= have->n || strcmp(have->tensors[i].name, want->tensors[i].name) != 0 ||
             memcmp(have->tensors[i].shape, want->tensors[i].shape, sizeof want->tensors[i].shape) != 0)
-            return fail(err, HRC_EINVAL, "%s: %s has another shape than by the settings of [tracker]",
-                        from->path, want->tensors[i].name);
+            return fail(err, HRC_EINVAL, "%s: %s has another shape than by %s", from->path,
+                        want->tensors[i].name, whose);
     const quant *a = &from->net.shape.token, *b = &m->net.shape.token;
     if (a->kind != b->kind || a->levels != b->levels ||
         from->net.shape.activation != m->net.shape.activation || from->basis != m->basis ||
         from->lead != m->lead || from->rotation != m->rotation)
-        return fail(err, HRC_EINVAL,
-                    "%s: tokenizer, activation, basis, lead or rotation is not that of [tracker]",
-                    from->path);
+        return fail(err, HRC_EINVAL, "%s: tokenizer, activation, basis, lead or rotation is not that of %s",
+                    from->path, whose);
     if (m->codebook)
         return fail(err, HRC_EINVAL, "%s: a vq model's averages are not in its file", from->path);
-    memcpy(m->params, from->params, sizeof(float) * want->count);
+    return HRC_OK;
+}
+
+hrc_status track_model_adopt(track_model *m, const track_model *from, hrc_error *err)
+{
+    TRY(check_alike(m, from, "the settings of [tracker]", err));
+    memcpy(m->params, from->params, sizeof(float) * m->net.layout.count);
     adopt_normal(&m->proprio, &from->proprio);
     adopt_normal(&m->window, &from->window);
+    return HRC_OK;
+}
+
+static bool same_normal(const normal *a, const normal *b)
+{
+    const size_t size = sizeof(float) * (size_t)a->n;
+    return !memcmp(a->shift, b->shift, size) && !memcmp(a->scale, b->scale, size);
+}
+
+hrc_status track_model_blend(track_model *m, const track_model *other, double share, hrc_error *err)
+{
+    TRY(check_alike(m, other, m->path, err));
+    if (!same_normal(&m->proprio, &other->proprio) || !same_normal(&m->window, &other->window))
+        return fail(err, HRC_EINVAL,
+                    "%s: its observations are scaled otherwise than those of %s; only trackers of one "
+                    "beginning (train tracker --from) have a mean",
+                    other->path, m->path);
+    for (size_t i = 0; i < m->net.layout.count; i++)
+        m->params[i] = (float)((1 - share) * (double)m->params[i] + share * (double)other->params[i]);
     return HRC_OK;
 }
 
