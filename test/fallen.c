@@ -177,7 +177,7 @@ static void test_guided(void)
     bed_free(b);
 }
 
-/* Episodes of a tenth of a second, over before anybody falls: after each the robot is thrown to the ground
+/* Episodes of a tenth of a second, over before a robot falls: after each the robot is thrown to the ground
  * and guided up from there, or none is. */
 static void test_toppled(void)
 {
