@@ -286,7 +286,7 @@ hrc_status tensorfile_finite(const tensorfile *file, const tensor *t, hrc_error 
 
 hrc_status tensorfile_floats(float *out, const tensorfile *file, const char *name, int64_t n, hrc_error *err)
 {
-    const tensor *t;
+    const tensor *t = NULL;
     TRY(tensorfile_need(file, name, DT_F32, 1, &n, &t, err));
     TRY(tensorfile_finite(file, t, err));
     memcpy(out, t->data, sizeof *out * (size_t)n);

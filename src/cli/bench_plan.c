@@ -75,7 +75,7 @@ static hrc_status measure(timing *t, const plan_model *m, int n, hrc_error *err)
     if (status == HRC_OK && t->threads > 1) status = pool_create(&threads, t->threads, err);
     options.threads = threads;
     if (status == HRC_OK) status = planner_create(&p, m, &options, err);
-    if (status == HRC_OK) {
+    if (status == HRC_OK && ms) {
         time_plans(p, ms, n < 10 ? n : 10); /* warm up */
         time_plans(p, ms, n);
         t->p50 = quantile(ms, n, 0.5), t->p99 = quantile(ms, n, 0.99), t->p999 = quantile(ms, n, 0.999);

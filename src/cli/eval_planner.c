@@ -84,7 +84,7 @@ static int run_eval_planner(const args *a)
     plan_model model = {0};
     motions data = {0};
     pool *threads = NULL;
-    planner_report report;
+    planner_report report = {0};
     planner_options options = planner_defaults();
     int starts = 200;
     double t_start = (double)options.t_start, noise = (double)options.noise;

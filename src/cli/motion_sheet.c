@@ -202,7 +202,8 @@ static void draw_all(FILE *f, const clip *c, const person *p, const sheet_option
             w, h, w, h, c->name, (c->n - 1) / c->fps, p ? "; under the robot the person" : "");
     for (int i = 0; i < n; i++) {
         int frame = n > 1 ? (int)lround((double)i * (c->n - 1) / (n - 1)) : 0;
-        double x0 = i % columns * CELL_W, y0 = TITLE + i / columns * row_h;
+        const int row = i / columns;
+        double x0 = i % columns * CELL_W, y0 = TITLE + row * row_h;
         char label[64];
         snprintf(label, sizeof label, "<tspan fill=\"#333\">%.2f s</tspan>", frame / c->fps);
         draw_cell(&v, x0, y0, p ? NULL : label);
@@ -259,7 +260,7 @@ static hrc_status make_sheet(const args *a, const sheet_options *options, const 
         status = sheet_draw(&svg, &c, source ? &b : NULL, map, options, err);
         if (source) bvh_free(&b);
     }
-    if (status >= 0) status = file_write(out, &(file_piece){svg, strlen(svg)}, 1, err);
+    if (status >= 0 && svg) status = file_write(out, &(file_piece){svg, strlen(svg)}, 1, err);
     free(svg);
     clip_free(&c);
     return status;

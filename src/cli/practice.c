@@ -128,7 +128,7 @@ static hrc_status load_part(session *s, const char *path, bool resumes, hrc_erro
 
 static hrc_status make_room(session *s, const practice_options *o, hrc_error *err)
 {
-    const clip **clips = calloc((size_t)s->data.n + 1, sizeof *clips);
+    const clip **clips = calloc((size_t)s->data.n + 1, sizeof(void *));
     int n = 0;
     if (!clips) return fail(err, HRC_ENOMEM, "practice: out of memory");
     for (int i = 0; i < s->data.n; i++)

@@ -77,7 +77,7 @@ static int run_replay(const args *a)
 {
     hrc_error err;
     reflight *r;
-    reflight_result result;
+    reflight_result result = {0};
     if (reflight_load(&r, a->operands[0], &err) < 0) return cli_fail(&err);
     hrc_status status = write_page(a, r, &err);
     if (status == HRC_OK) status = again(a, r, &result, &err);

@@ -89,6 +89,7 @@ static hrc_status write_film(const args *a, film_options *o, const page_item *it
     hrc_status status = page_write(page, items, a->n, NULL, err);
     if (status == HRC_OK) status = film_write(arg(a, "out"), page, o, err);
     progress_end(&bar);
+    o->ctx = NULL;
     unlink(page);
     return status;
 }

@@ -67,7 +67,7 @@ static hrc_status owner(wire *w, char name[64], hrc_error *err)
 
 static hrc_status takeover(wire *w, hrc_error *err)
 {
-    char name[64], reply[WIRE_REPLY];
+    char name[64] = "", reply[WIRE_REPLY];
     int code;
     for (int i = 0; i < TRIES; i++) {
         TRY(owner(w, name, err));

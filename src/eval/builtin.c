@@ -234,7 +234,7 @@ static hrc_status add_all(course_list *list, const clip *motions, const protocol
 static hrc_status add_suite(course_list *list, const suite *s, const corpus *c, const protocol *p,
                             hrc_error *err)
 {
-    int chosen[MAX_CLIPS];
+    int chosen[MAX_CLIPS] = {0};
     clip motions[MAX_CLIPS] = {0};
     hrc_status status = choose(chosen, s, p->push_s + AFTER_S, err);
     for (int i = 0; i < MAX_CLIPS && status == HRC_OK; i++)

@@ -138,7 +138,7 @@ hrc_status courses_add_shipped(course_list *list, const char *clip_name, const c
                                hrc_error *err)
 {
     corpus c = {0};
-    clip motion;
+    clip motion = {0};
     TRY(courses_corpus(&c, NULL, err));
     const int i = corpus_find(&c, clip_name);
     hrc_status status = i < 0 ? fail(err, HRC_EINVAL, "%s: there is no clip \"%s\"", c.file.path, clip_name)

@@ -381,7 +381,7 @@ hrc_status planner_evaluate(planner_report *out, const plan_model *m, const plan
              .horizon = m->layout.horizon,
              .noise = options->noise,
              .seed = seed};
-    j.planners = calloc((size_t)n, sizeof *j.planners);
+    j.planners = calloc((size_t)n, sizeof(void *));
     j.tallies = calloc((size_t)(PLAN_DISTANCES * starts), sizeof *j.tallies);
     place *places = calloc((size_t)(PLAN_DISTANCES * starts), sizeof *places);
     j.places = places;

@@ -10,8 +10,8 @@
  *            repeats
  *   P_b    ~ w_b (share F~_b / sum F~ + (1 - share) / B), w_b = (n / n_k)^even, 4 at the most, where n_k of
  *            all frames are of the bin's kind and n of the most frequent kind. Kinds are leaps with their
- *            push-off, else by the root's mean speed over the floor, and whether it is under 0.5 m; so running
- *            is not drowned by walking.
+ *            push-off, else by the root's mean speed over the floor, and whether it is under 0.5 m; so
+ * running is not drowned by walking.
  *
  * Uniform over all frames before the warm-up is over. A start is uniform within its bin. */
 #ifndef HRC_LEARN_SAMPLING_H

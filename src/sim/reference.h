@@ -47,8 +47,8 @@ void ref_pose_between(float qpos[HRC_NQ], float qvel[HRC_NV], const ref_clip *c,
 /* Turns a pose and its velocities about the vertical, by yaw in rad; the place stays. */
 void ref_turn(float qpos[HRC_NQ], float qvel[HRC_NV], double yaw);
 
-/* Whether all tracked links are over 0.2 m. For REF_LEAP_FRAMES in a row: a leap, nothing carries the robot. A
- * runner's flight is shorter. */
+/* Whether all tracked links are over 0.2 m. For REF_LEAP_FRAMES in a row: a leap, nothing carries the robot.
+ * A runner's flight is shorter. */
 #define REF_LEAP_FRAMES 8
 bool ref_flies(const ref_frame *f);
 

@@ -36,8 +36,8 @@ hrc_status track_model_create(track_model *m, const config *cfg, uint64_t seed, 
 /* Another model's weights and statistics, whose network must have the same shape and no codebook. */
 hrc_status track_model_adopt(track_model *m, const track_model *from, hrc_error *err);
 
-/* (1 - share) m + share other, weight by weight. Of trackers with one beginning, whose observations are scaled
- * alike: others have no mean that means anything. */
+/* (1 - share) m + share other, weight by weight. Of trackers with one beginning, whose observations are
+ * scaled alike: others have no mean that means anything. */
 hrc_status track_model_blend(track_model *m, const track_model *other, double share, hrc_error *err);
 
 /* Checks everything but the recorded examples: tracker_load (tracker.h) does that too. */
