@@ -287,7 +287,8 @@ hrc_status tensorfile_finite(const tensorfile *file, const tensor *t, hrc_error 
 hrc_status tensorfile_floats(float *out, const tensorfile *file, const char *name, int64_t n, hrc_error *err)
 {
     const tensor *t = NULL;
-    TRY(tensorfile_need(file, name, DT_F32, 1, &n, &t, err));
+    const hrc_status status = tensorfile_need(file, name, DT_F32, 1, &n, &t, err);
+    if (!t) return status;
     TRY(tensorfile_finite(file, t, err));
     memcpy(out, t->data, sizeof *out * (size_t)n);
     return HRC_OK;

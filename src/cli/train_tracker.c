@@ -259,12 +259,12 @@ static int run_train_tracker(const args *a)
     session s = {.a = a, .iterations = a->cfg.train_iterations};
     const char *name = arg(a, "method") ? arg(a, "method") : a->cfg.train_method;
     const tracker_method *method = tracker_method_find(name);
-    double trial_min = 0;
-    int ntrials = 0;
+    double trial_min = 0, ntrials = 0;
     if (!method) return cli_usage(a, "--method is %.40s, expected one of: %s", name, tracker_method_names());
     if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or --motion FILE");
     if (!training_options(&s.run, a, "iteration") || !arg_number(a, "iterations", 1, 1e12, &s.iterations) ||
-        !arg_int(a, "trials", 0, 100000, &ntrials) || !arg_number(a, "trial-minutes", 0, 1e6, &trial_min) ||
+        !arg_number(a, "trials", 0, 100000, &ntrials) ||
+        !arg_number(a, "trial-minutes", 0, 1e6, &trial_min) ||
         !arg_number(a, "log-seconds", 0, 1e6, &s.log_s) || !arg_number(a, "until", 0, 1, &s.until))
         return EXIT_USAGE;
     s.trial_s = 60 * trial_min;
@@ -273,7 +273,7 @@ static int run_train_tracker(const args *a)
         snprintf(s.run.checkpoint, sizeof s.run.checkpoint, "%s.checkpoint.%d", s.run.out, comm_rank());
     training_begin(&s.run);
     hrc_error err;
-    hrc_status status = run_session(&s, method, ntrials, &err);
+    hrc_status status = run_session(&s, method, (int)ntrials, &err);
     int code = status < 0 ? cli_fail(&err) : leads() ? report(&s, method->name) : EXIT_DONE;
     tear_down(&s);
     comm_stop(status < 0);
