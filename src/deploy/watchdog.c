@@ -118,11 +118,12 @@ hrc_status watchdog_start(watchdog **out, const wire_address *at, int machine, d
     if (!w) return fail(err, HRC_ENOMEM, "watchdog: out of memory");
     w->pipe = -1;
     hrc_status status = start(w, at, machine, damp_s, err);
-    if (status < 0)
+    if (status < 0) {
         watchdog_stop(w);
-    else
-        *out = w;
-    return status;
+        return status;
+    }
+    *out = w;
+    return HRC_OK;
 }
 
 static bool ended(watchdog *w)

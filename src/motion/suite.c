@@ -129,8 +129,8 @@ static hrc_status manifest_text(char **out, int *rows, arena *memory, const char
 
 static hrc_status manifest_bytes(manifest *m, const char *path, file_view bytes, hrc_error *err)
 {
-    char *lines;
-    int rows;
+    char *lines = NULL;
+    int rows = 0;
     TRY(manifest_text(&lines, &rows, &m->memory, path, bytes, sizeof "a,b" - 1, err));
     m->rows = ARENA_NEW(&m->memory, manifest_row, rows);
     if (!m->rows) return fail(err, HRC_ENOMEM, "%s: out of memory", path);
@@ -240,8 +240,8 @@ static hrc_status parse_text(suite *s, char *lines, hrc_error *err)
 
 static hrc_status parse(suite *s, const char *path, file_view bytes, hrc_error *err)
 {
-    char *lines;
-    int rows;
+    char *lines = NULL;
+    int rows = 0;
     TRY(manifest_text(&lines, &rows, &s->memory, path, bytes, sizeof "a,0,0,b,0" - 1, err));
     s->sequences = ARENA_NEW(&s->memory, suite_sequence, rows);
     s->path = arena_strdup(&s->memory, path);

@@ -466,7 +466,7 @@ static hrc_status read_graph(reader *r, span s)
     TRY(read_all(r, s, GRAPH_INPUT, sizeof(onnx_array), read_value, &inputs, &f->ninputs));
     TRY(read_all(r, s, GRAPH_OUTPUT, sizeof(onnx_array), read_value, &outputs, &f->noutputs));
     f->calls = calls, f->constants = constants, f->inputs = inputs, f->outputs = outputs;
-    for (int i = 0; i < f->ninputs; i++) /* older files list constants as inputs too */
+    for (int i = 0; f->inputs && i < f->ninputs; i++) /* older files list constants as inputs too */
         if (!is_constant(f, f->inputs[i].name)) f->inputs[kept++] = f->inputs[i];
     f->ninputs = kept;
     return HRC_OK;

@@ -48,9 +48,10 @@ static hrc_status check_constants(const tensorfile *file, hrc_error *err)
     robot_constants(ours);
     for (int c = 0; c < NCONSTANTS; c++) {
         char name[32];
+        const int64_t joints = HRC_JOINTS;
         const tensor *t;
         snprintf(name, sizeof name, "robot.%s", CONSTANT_NAME[c]);
-        TRY(tensorfile_need(file, name, DT_F64, 1, &(int64_t){HRC_JOINTS}, &t, err));
+        TRY(tensorfile_need(file, name, DT_F64, 1, &joints, &t, err));
         for (int i = 0; i < HRC_JOINTS; i++) {
             double found;
             memcpy(&found, (const char *)t->data + sizeof found * (size_t)i, sizeof found);

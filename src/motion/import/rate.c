@@ -145,14 +145,15 @@ static bool measure(poses *p, const clip *c, arena *memory)
     for (int i = 0; i < COUNT(parts); i++)
         if (!(*parts[i] = ARENA_NEW(memory, double, p->n))) return false;
     for (int i = 0; i < p->n; i++) {
-        double com[3];
+        double qpos[HRC_NQ], com[3], yaw;
         fk_pose pose;
         capsule shapes[G1_GEOMS];
-        fk_frame(&pose, clip_frame(c, i));
+        for (int k = 0; k < HRC_NQ; k++) qpos[k] = (double)clip_frame(c, i)[k];
+        fk(&pose, qpos);
         fk_com(com, &pose);
         capsules_place(shapes, &pose);
         const double *left = pose.pos[G1_LEFT_ANKLE], *right = pose.pos[G1_RIGHT_ANKLE];
-        const double yaw = quat_yaw(pose.quat[G1_PELVIS]);
+        yaw = quat_yaw(qpos + 3);
         p->low[i] = capsules_lowest(shapes, 0, G1_GEOMS).z;
         p->com[i] = com[2];
         p->stride[i] = cos(yaw) * (left[0] - right[0]) + sin(yaw) * (left[1] - right[1]);

@@ -17,7 +17,9 @@
 
 bool skeleton_is_bvh(file_view bytes)
 {
-    return file_begins(file_text(bytes), "HIERARCHY");
+    static const char WORD[] = "HIERARCHY";
+    bytes = file_text(bytes);
+    return bytes.size >= sizeof WORD - 1 && memcmp(bytes.data, WORD, sizeof WORD - 1) == 0;
 }
 
 /* Longest way along the bones from a root to a joint or end, in the unit of the offsets. */
