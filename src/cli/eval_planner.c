@@ -39,8 +39,11 @@ static void print_figure(const char *what, const char *unit, const planner_repor
     for (int m = 0; m < PLAN_METHODS; m++) printf(" %9s", PLAN_METHOD[m]);
     for (int d = 0; d < PLAN_DISTANCES; d++) {
         printf("\n  %3.1f s ahead, %-4s    ", PLAN_DISTANCE_S[d], unit);
-        for (int m = 0; m < PLAN_METHODS; m++)
-            printf(" %9.4f", *(const double *)((const char *)&r->error[d][m] + member));
+        for (int m = 0; m < PLAN_METHODS; m++) {
+            double value;
+            memcpy(&value, (const char *)&r->error[d][m] + member, sizeof value);
+            printf(" %9.4f", value);
+        }
     }
     printf("\n");
 }

@@ -412,7 +412,7 @@ static size_t frame_floats(int array)
 static void put(char *array, int a, int frame, const double *values)
 {
     size_t n = frame_floats(a);
-    float *out = (float *)(array + NPY_HEADER) + (size_t)frame * n;
+    float *out = (float *)(void *)(array + NPY_HEADER) + (size_t)frame * n;
     for (size_t k = 0; k < n; k++) out[k] = (float)values[k];
 }
 
