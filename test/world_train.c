@@ -5,6 +5,7 @@
 
 #include "learn/replay.h"
 #include "learn/tracker_method.h"
+#include "motion/stats.h"
 #include "synthetic.h"
 #include "test.h"
 
@@ -165,12 +166,6 @@ static void test_adopted(void)
     for (int i = 0; i < 3; i++) bed_free(all[i]);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The model explains most of what happens: an error of 1 is that of a model which says "no change". One batch
  * may hold a robot that hits the floor; the median of nine does not hang on it. */
 static void test_learns(void)
@@ -180,7 +175,7 @@ static void test_learns(void)
     bed_make(&b, 2, "ifsq");
     iterate(&b, 21, "model_residual");
     for (int i = 0; i < COUNT(residual); i++) residual[i] = iterate(&b, 1, "model_residual");
-    qsort(residual, COUNT(residual), sizeof *residual, ascending);
+    numbers_sort(residual, COUNT(residual));
     if (!(residual[0] > 0 && residual[4] < 0.3))
         test_fail(__FILE__, __LINE__, "one-step residual of the world model is %.3f, expected below 0.3",
                   residual[4]);
