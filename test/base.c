@@ -146,6 +146,7 @@ static void test_config_refuses(void)
         {"[sim]\nfeet = exact|light", "expected one of exact|light"},
         {"[planner]\nratio = 2", "a.ini:2: planner.ratio is retired, it is always 2 now; leave it out"},
         {"[ppo]\nprecision = float", "a.ini:2: ppo.precision is retired; set train.precision instead"},
+        {"[env]\nend_height = 0.3", "env.end_height is retired, each method has its own value; leave it out"},
         {"[sim\n", "is not a [section]"},
         {"[sim]\njunk\n", "a.ini:2: \"junk\" is not key = value"},
     };

@@ -46,7 +46,7 @@ static void bed_make(bed *b, config cfg, int threads, const env_starts *starts)
     synthetic_turn(&b->motion, FRAMES, 50);
     ENSURE_OK(pool_create(&b->threads, threads, &err));
     ENSURE_OK(references_build(&b->refs, &b->motion, 1, strcmp(cfg.env_mirror, "on") == 0, b->threads, &err));
-    ENSURE_OK(env_create(&b->e, &b->cfg, &b->refs, WORLDS, 3, starts, b->threads, &err));
+    ENSURE_OK(env_create(&b->e, &b->cfg, &END_RULES, &b->refs, WORLDS, 3, starts, b->threads, &err));
 }
 
 static void bed_free(bed *b)
@@ -139,7 +139,7 @@ static void test_terminations(void)
 {
     static bed b;
     bed_make(&b, quiet_config(), 1, NULL);
-    end_rules rules = end_from_config(&b.cfg);
+    end_rules rules = END_RULES;
     static ref_frame f;
     f = b.refs.clips[0].frames[10];
     double qpos[HRC_NQ], qvel[HRC_NV];
@@ -159,6 +159,20 @@ static void test_terminations(void)
     CHECK(END_NONE);
     qpos[2] = 1.16;
     CHECK(END_HEIGHT);
+    rules.low = 0.3; /* as training through a world model has it */
+    qpos[2] = 0.72;
+    CHECK(END_HEIGHT);
+    qpos[2] = 0.68;
+    CHECK(END_NONE);
+    f = b.refs.clips[0].frames[10]; /* the reference flies: a robot that is not with it has missed the leap */
+    state_of(qpos, qvel, &f);
+    f.qpos[2] += 0.2f;
+    rules.leap = 0.12;
+    CHECK(END_NONE);
+    for (int i = 0; i < G1_TRACKED; i++) f.pos[i][2] += 0.2f;
+    CHECK(END_HEIGHT);
+    qpos[2] += 0.1;
+    CHECK(END_NONE);
     f = b.refs.clips[0].frames[10];
     state_of(qpos, qvel, &f);
     double roll[4]; /* lying on the side: the vertical part of gravity goes from -1 to 0 */

@@ -278,7 +278,7 @@ static void test_trouble(void)
     bed_make(&b, 1, "ifsq");
     iterate(&b, 1);
     ENSURE(!tracker_trainer_trouble(b.t, &said));
-    b.cfg.env_end_height = 0.01, b.cfg.env_start_noise = 10, b.cfg.ppo_horizon = 40;
+    b.cfg.env_start_noise = 50, b.cfg.ppo_horizon = 40;
     bed_trainer(&b, 3);
     iterate(&b, 1);
     ENSURE(tracker_trainer_trouble(b.t, &said) && text_ok(&said));

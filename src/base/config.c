@@ -26,13 +26,14 @@ static const config_entry ENTRIES[] = {
 #undef CHOICE
 };
 
-/* Settings that are gone: "key=value", what the program does now, or "key>other", what took their place. */
+/* Settings that are gone: "key=value", what the program does now; "key>other", what took their place; or
+ * "key:part", what has a value of its own now. */
 static const char RETIRED[] =
     " sim.iterations=10 motion.fps=50.0 planner.ratio=2 planner.stride=2 planner.max_segment=100 "
     "planner.noise_joint=0.1 planner.noise_pos=0.04 planner.noise_rot=0.08 planner.low_repeat=3 "
     "planner.mirror=on planner.final_rate=0.01 planner.clip=1.0 planner.precision>train.precision "
     "tracker.lead=1 tracker.commitment=0.02 tracker.activation=elu tracker.std=0.6 "
-    "tracker.head_scale=0.01 tracker.reconstruction=0.01 env.low_root=0.5 env.low_height=0.75 "
+    "tracker.head_scale=0.01 tracker.reconstruction=0.01 env.low_root=0.5 env.low_height:method "
     "env.lying_share=0.0 reward.root_pos=0.1 reward.root_pos_sigma=0.3 reward.root_rot=0.5 "
     "reward.root_rot_sigma=0.4 reward.root_lin=1.0 reward.root_lin_sigma=0.5 reward.root_ang=1.0 "
     "reward.root_ang_sigma=1.0 reward.body_pos=1.0 reward.body_pos_sigma=0.3 reward.body_rot=1.0 "
@@ -45,15 +46,16 @@ static const char RETIRED[] =
     "deploy.remote_s=3.0 world.collect=2 world.fit_horizon=4 world.fit_rate=1e-3 world.depth=2 "
     "world.gradient_history=10 world.reconstruct=8 world.action=0.005 world.noise=0.3 world.recent=300 "
     "world.start_noise=0.5 world.ease=0.5 world.end_height=0.3 world.end_angle=1.0 "
-    "world.precision>train.precision ";
+    "world.precision>train.precision env.end_height:method env.end_gravity:method env.end_angle:method "
+    "env.end_effector:method ";
 
-/* "=value" or ">other" of a key that is retired. */
+/* "=value", ">other" or ":part" of a key that is retired. */
 static bool retired(char found[64], const char *section, const char *key)
 {
     char name[128];
     const size_t n = (size_t)snprintf(name, sizeof name, " %.60s.%.60s", section, key);
     for (const char *at = RETIRED; (at = strstr(at, name)); at++)
-        if (at[n] == '=' || at[n] == '>')
+        if (at[n] && strchr("=>:", at[n]))
             return snprintf(found, 64, "%.*s", (int)strcspn(at + n, " "), at + n) > 0;
     return false;
 }
@@ -126,6 +128,9 @@ hrc_status config_set(config *c, const char *section, const char *key, const cha
     const bool gone = retired(old, section, key);
     if (gone && *old == '>')
         return fail(err, HRC_EINVAL, "%s: %s.%s is retired; set %s instead", where, section, key, old + 1);
+    if (gone && *old == ':')
+        return fail(err, HRC_EINVAL, "%s: %s.%s is retired, each %s has its own value; leave it out", where,
+                    section, key, old + 1);
     if (gone)
         return fail(err, HRC_EINVAL, "%s: %s.%s is retired, it is always %s now; leave it out", where,
                     section, key, old + 1);
@@ -226,6 +231,7 @@ static hrc_status set_stored(void *ctx, const char *section, char *key, char *va
 {
     char old[64], to[128];
     if (!retired(old, section, key)) return config_set(ctx, section, key, value, where, err);
+    if (*old == ':') return HRC_OK;
     if (*old == '=') {
         if (same_value(value, old + 1)) return HRC_OK;
         return fail(err, HRC_EINVAL, "%s: %s.%s was %.60s, but is always %s now", where, section, key, value,

@@ -72,7 +72,7 @@ static hrc_status env_bench_make(env_bench *b, const args *a, int worlds, hrc_er
                          err));
     TRY(sampling_create(&b->starts, &a->cfg, &b->refs, err));
     env_starts starts = sampling_starts(&b->starts);
-    TRY(env_create(&b->e, &a->cfg, &b->refs, worlds, a->seed, &starts, b->threads, err));
+    TRY(env_create(&b->e, &a->cfg, &END_RULES, &b->refs, worlds, a->seed, &starts, b->threads, err));
     b->actions = calloc(n * HRC_JOINTS, sizeof(float));
     b->proprio = calloc(n * OBS_PROPRIO, sizeof(float));
     b->window = calloc(n * OBS_WINDOW, sizeof(float));

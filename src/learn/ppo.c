@@ -144,7 +144,7 @@ static hrc_status set_up(ppo *p, const train_input *in, hrc_error *err)
     TRY(make_networks(p, in, err));
     TRY(sampling_create(&p->starts, in->cfg, in->refs, err));
     env_starts starts = sampling_starts(&p->starts);
-    TRY(env_create(&p->e, in->cfg, in->refs, p->n, own, &starts, in->threads, err));
+    TRY(env_create(&p->e, in->cfg, &END_RULES, in->refs, p->n, own, &starts, in->threads, err));
     p->dice = rng_make(own, UINT64_MAX);
     ppo_first_statistics(p);
     first_codes(p);

@@ -29,13 +29,16 @@
 #define WORLD_LAYERS 2   /* hidden layers of the world model */
 #define FIT_HORIZON 4    /* periods that the world model is fitted over, open loop */
 #define FIT_RATE 1e-3
+#define FIT_RATE_ADOPTED 3e-4 /* once it is fitted to a trained policy, which changes little */
 #define REC_STEPS 8         /* periods of a rollout whose window is reconstructed */
 #define ACTION_WEIGHT 0.005 /* penalty on squared actions */
 #define PUSH_RAMP 0.5       /* share of the run over which pushes grow to env.push_scale */
 
-/* Wider limits and starts fill the buffer with states from which nothing can be learned (docs/tracker.md). */
-#define END_HEIGHT_M 0.3
-#define END_ANGLE_RAD 1.0
+/* Wider limits and starts fill the buffer with states from which nothing can be learned (docs/tracker.md).
+ * Near the ground the bound is that of completion too: a robot that gets up before its reference does has not
+ * followed it. In flight it is tighter: a robot that stays on its toes has missed the leap. */
+static const end_rules RULES = {
+    .height = 0.3, .low = 0.3, .leap = 0.12, .gravity = INFINITY, .angle = 1, .effector = INFINITY};
 #define START_NOISE 0.5
 
 typedef struct {
@@ -80,10 +83,6 @@ static hrc_status check_foreign(const config *c, hrc_error *err)
         const char *key, *instead;
         bool given;
     } FOREIGN[] = {
-        {"env.end_height", "an episode fails at 0.3 m", c->env_end_height != plain.env_end_height},
-        {"env.end_angle", "an episode fails at 1 rad", c->env_end_angle != plain.env_end_angle},
-        {"env.end_gravity", "an episode fails at 1 rad", c->env_end_gravity != plain.env_end_gravity},
-        {"env.end_effector", "no episode fails by them", c->env_end_effector != plain.env_end_effector},
         {"env.start_noise", "half of the noise is used", c->env_start_noise != plain.env_start_noise},
         {"sampling.adaptive_share", "set world.hard_share",
          c->sampling_adaptive_share != plain.sampling_adaptive_share},
@@ -100,10 +99,6 @@ static hrc_status check_foreign(const config *c, hrc_error *err)
 static config environment_config(const config *cfg)
 {
     config c = *cfg;
-    c.env_end_height = END_HEIGHT_M;
-    c.env_end_angle = END_ANGLE_RAD;
-    c.env_end_gravity = 10; /* the angle says it */
-    c.env_end_effector = 10;
     c.env_start_noise = START_NOISE;
     c.sampling_adaptive_share = cfg->world_hard_share;
     snprintf(c.sampling_measure, sizeof c.sampling_measure, "failure");
@@ -197,7 +192,7 @@ static hrc_status create_parts(world_trainer *t, uint64_t seed, uint64_t own, hr
     TRY(keep_weights(t, err));
     TRY(sampling_create(&t->starts, &t->cfg, t->refs, err));
     const env_starts starts = sampling_starts(&t->starts);
-    TRY(env_create(&e, &t->cfg, t->refs, t->cfg.world_worlds, own, &starts, t->threads, err));
+    TRY(env_create(&e, &t->cfg, &RULES, t->refs, t->cfg.world_worlds, own, &starts, t->threads, err));
     return collector_create(&t->real_world, e, &t->model.net, &t->ops, t->threads, t->cfg.world_buffer, own,
                             err);
 }
@@ -524,7 +519,8 @@ static void set_schedule(world_trainer *t, double done)
     env_light(t->real_world.world, done < t->cfg.world_heavy && !t->adopted
                                        ? t->cfg.world_light * (1 - done / t->cfg.world_heavy)
                                        : 0);
-    t->world.optimiser.options.rate = decayed(FIT_RATE, t->cfg.world_final_rate, done);
+    t->world.optimiser.options.rate = decayed(t->adopted && t->warm ? FIT_RATE_ADOPTED : FIT_RATE,
+                                               t->cfg.world_final_rate, done);
     t->policy.optimiser.options.rate = decayed(t->cfg.world_rate, t->cfg.world_final_rate, done);
 }
 

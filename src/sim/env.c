@@ -61,8 +61,8 @@ static hrc_status allocate(env *e, uint64_t seed, hrc_error *err)
     return fallen_index_build(&e->fallen, e->refs, &e->memory, err);
 }
 
-hrc_status env_create(env **out, const config *cfg, const references *refs, int worlds, uint64_t seed,
-                      const env_starts *starts, pool *threads, hrc_error *err)
+hrc_status env_create(env **out, const config *cfg, const end_rules *rules, const references *refs, int worlds,
+                      uint64_t seed, const env_starts *starts, pool *threads, hrc_error *err)
 {
     if (worlds < 1) return fail(err, HRC_EINVAL, "environment: %d worlds, expected at least 1", worlds);
     env *e = calloc(1, sizeof *e);
@@ -79,7 +79,7 @@ hrc_status env_create(env **out, const config *cfg, const references *refs, int 
     e->period = sim_period(e->physics);
     e->options = env_options_of(cfg, e->period);
     e->weights = reward_from_config(cfg);
-    e->rules = end_from_config(cfg);
+    e->rules = *rules;
     *out = e;
     return HRC_OK;
 }
@@ -270,7 +270,9 @@ static bool has_fallen(const env_one *w)
 /* What the bounds say; of hard episodes also whether the robot is lost. */
 static end_kind bounds(const env *e, env_one *w, const robot_view *v)
 {
-    const end_kind end = end_check(&e->rules, v, &w->now);
+    end_rules rules = e->rules;
+    if (w->guided) rules.low = fmax(rules.low, END_LOW_LOOSE_M);
+    const end_kind end = end_check(&rules, v, &w->now);
     if (end == END_NONE) {
         w->within++;
         if (w->lost && w->within >= REGAINED) w->lost = false, w->first = (int)w->at;

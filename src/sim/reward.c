@@ -136,33 +136,28 @@ double reward_score(const reward_weights *w, const double terms[REWARD_TERMS])
 
 /* ---- Terminations ---- */
 
-/* A reference whose root is below LOW_ROOT_M is near the ground, where heights are off by more before it is
- * lost. */
-#define LOW_ROOT_M 0.5
-#define LOW_HEIGHT_M 0.75
+#define LOW_ROOT_M 0.5 /* a reference whose root is below is near the ground */
 
-end_rules end_from_config(const config *cfg)
-{
-    return (end_rules){cfg->env_end_height, cfg->env_end_gravity, cfg->env_end_angle, cfg->env_end_effector};
-}
+const end_rules END_RULES = {
+    .height = 0.25, .low = END_LOW_LOOSE_M, .leap = 0.25, .gravity = 0.8, .effector = 0.25};
 
 end_kind end_check(const end_rules *r, const robot_view *robot, const ref_frame *ref)
 {
     static const int EFFECTOR[] = {G1_LEFT_ANKLE, G1_RIGHT_ANKLE, G1_LEFT_WRIST, G1_RIGHT_WRIST};
     static const double DOWN[3] = {0, 0, -1};
     const bool low = (double)ref->qpos[2] < LOW_ROOT_M;
+    const double height = low ? r->low : ref_flies(ref) ? r->leap : r->height;
     double quat[4], gravity[3];
     widen(quat, ref->qpos + 3, 4);
     quat_rotate_inv(gravity, quat, DOWN);
-    if (fabs((double)ref->qpos[2] - robot->state.pos[2]) > (low ? LOW_HEIGHT_M : r->height))
-        return END_HEIGHT;
+    if (fabs((double)ref->qpos[2] - robot->state.pos[2]) > height) return END_HEIGHT;
     if (fabs(gravity[2] - robot->state.gravity[2]) > r->gravity) return END_ORIENTATION;
     if (r->angle > 0 && quat_angle(quat, robot->state.quat) > r->angle) return END_ORIENTATION;
     for (int b = 0; b < G1_TRACKED; b++)
         for (int e = 0; e < COUNT(EFFECTOR); e++)
             if (G1_TRACKED_LINK[b] == EFFECTOR[e] &&
                 fabs((double)ref->pos[b][2] - robot->pose.pos[EFFECTOR[e]][2]) >
-                    (low ? LOW_HEIGHT_M : r->effector))
+                    (low ? fmax(r->low, r->effector) : r->effector))
                 return END_EFFECTOR;
     return END_NONE;
 }

@@ -74,10 +74,17 @@ static inline bool end_is_failure(end_kind kind)
 }
 
 typedef struct {
-    double height, gravity, angle, effector;
+    double height, low, leap; /* m, of the root: anywhere else, near the ground, in flight */
+    double gravity;           /* vertical part of its direction */
+    double angle;             /* rad, of the root; 0: never */
+    double effector;          /* m, height of a foot or hand; near the ground `low` if that is more */
 } end_rules;
 
-end_rules end_from_config(const config *cfg);
+#define END_LOW_LOOSE_M 0.75 /* near the ground, for a robot that may get up its own way */
+
+/* Those of BeyondMimic, with SONIC's looser one near the ground. */
+extern const end_rules END_RULES;
+
 end_kind end_check(const end_rules *r, const robot_view *robot, const ref_frame *ref);
 
 #endif
