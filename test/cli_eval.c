@@ -179,6 +179,8 @@ static void test_methods(void)
            says("--method is \"magic\""));
     ENSURE(shell("$HERACLES eval motions/wave.safetensors --method heracles --planner off") == 1 &&
            says("--planner is off"));
+    ENSURE(shell("$HERACLES eval --suite omni --limit 3") == 2 &&
+           says("--limit is for motions; suite omni has its own"));
 }
 
 /* Beside the tracker alone: differences and identity, in JSON and in words; naturalness when asked for. */

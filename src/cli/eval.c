@@ -120,6 +120,11 @@ static int read_course_options(const args *a, course_options *o)
         !arg_number(a, "starts", 1, 1000, &starts))
         return EXIT_USAGE;
     if (starts != floor(starts)) return cli_usage(a, "--starts is %g, expected a whole number", starts);
+    static const char *const OF_MOTIONS[] = {"limit", "hold", "starts"};
+    const char *suite = arg(a, "suite");
+    for (int i = 0; i < COUNT(OF_MOTIONS) && suite && builtin_suite(suite); i++)
+        if (arg_given(a, OF_MOTIONS[i]))
+            return cli_usage(a, "--%s is for motions; suite %s has its own", OF_MOTIONS[i], suite);
     *o = (course_options){.limit_s = limit, .hold_s = hold, .starts = (int)starts};
     return motion_options(a, &o->reading);
 }

@@ -181,7 +181,7 @@ static int parse_start(const args *a, show *s)
     char *end;
     long frame = strtol(text, &end, 10);
     if (end != text && *end)
-        return cli_usage(a, "--start is \"%.40s\", expected a frame or one of " POSTURES, text);
+        return cli_usage(a, "--start is \"%.40s\", expected a frame or one of " LYING_STARTS, text);
     if (end == text) s->p.start = s->start;
     if (end != text && (frame < 0 || frame >= CLIP_MAX_FRAMES))
         return cli_usage(a, "--start is frame %ld, expected at least 0", frame);
@@ -301,7 +301,7 @@ static const option OPTIONS[] = {
     {"motion", "FILE...", NULL, "motions, one after the other: CSV, NPZ, safetensors, CORPUS#CLIP"},
     OPTION_TRACKER,
     OPTION_PLANNER,
-    {"start", "WHERE", "0", "a frame of the first motion, or " POSTURES},
+    {"start", "WHERE", "0", "a frame of the first motion, or " LYING_STARTS},
     {"push", "T:X,Y", NULL, "at T s push by X m/s ahead and Y to the left; ';' between several"},
     {"punch", "T:X,Y", NULL, "likewise with X and Y newtons on the torso for 0.08 s"},
     {"hold", "SECONDS", "1", "hold the last frame of each motion"},

@@ -1,5 +1,6 @@
 #include "eval/chromium.h"
 
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,6 +51,14 @@ bool chromium_is_there(void)
     return program() != NULL;
 }
 
+/* What cannot be removed stays in /tmp. */
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *where)
+{
+    (void)about, (void)kind, (void)where;
+    remove(path);
+    return 0;
+}
+
 void chromium_close(chromium *c)
 {
     if (!c) return;
@@ -59,9 +68,7 @@ void chromium_close(chromium *c)
         close(c->in);
         close(c->out);
     }
-    char line[128];
-    snprintf(line, sizeof line, "rm -rf '%s'", c->profile);
-    if (*c->profile && system(line) != 0) fflush(NULL); /* a folder may stay in /tmp */
+    if (*c->profile) nftw(c->profile, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     free(c->text);
     free(c);
 }

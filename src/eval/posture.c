@@ -54,7 +54,7 @@ hrc_status posture_lying(double qpos[HRC_NQ], const char *name, double heading, 
     int side = 0;
     while (side < POSTURE_COUNT && strcmp(POSTURE_NAME[side], name) != 0) side++;
     if (side == POSTURE_COUNT)
-        return fail(err, HRC_EINVAL, "there is no posture \"%.40s\", expected one of " POSTURES, name);
+        return fail(err, HRC_EINVAL, "there is no posture \"%.40s\", expected one of " LYING_STARTS, name);
     rng dice = rng_make((uint64_t)variant, (uint64_t)side);
     return posture_heap(qpos, side, heading, variant ? &dice : NULL, s, worker, err);
 }

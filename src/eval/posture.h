@@ -7,7 +7,7 @@
 
 enum { POSTURE_COUNT = 4 };
 extern const char *const POSTURE_NAME[POSTURE_COUNT];
-#define POSTURES "lying-back, lying-front, lying-left, lying-right"
+#define LYING_STARTS "lying-back, lying-front, lying-left, lying-right"
 
 /* At the origin, the head toward -x turned by `heading` rad about the vertical. Variant 0 is dropped with the
  * limbs of the stance; every other one with limbs bent at random and tilted a little, its own. The worker of
