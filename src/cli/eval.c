@@ -121,10 +121,10 @@ static int read_course_options(const args *a, course_options *o)
         return EXIT_USAGE;
     if (starts != floor(starts)) return cli_usage(a, "--starts is %g, expected a whole number", starts);
     static const char *const OF_MOTIONS[] = {"limit", "hold", "starts"};
-    const char *suite = arg(a, "suite");
-    for (int i = 0; i < COUNT(OF_MOTIONS) && suite && builtin_suite(suite); i++)
+    const char *named = arg(a, "suite");
+    for (int i = 0; i < COUNT(OF_MOTIONS) && named && builtin_suite(named); i++)
         if (arg_given(a, OF_MOTIONS[i]))
-            return cli_usage(a, "--%s is for motions; suite %s has its own", OF_MOTIONS[i], suite);
+            return cli_usage(a, "--%s is for motions; suite %s has its own", OF_MOTIONS[i], named);
     *o = (course_options){.limit_s = limit, .hold_s = hold, .starts = (int)starts};
     return motion_options(a, &o->reading);
 }
