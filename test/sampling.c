@@ -152,6 +152,8 @@ static void test_leaps(void)
     references_free(&b.refs);
     ENSURE_OK(references_build(&b.refs, b.clips, 2, false, b.threads, &err));
     ENSURE(b.refs.clips[1].leaps && !b.refs.clips[0].leaps);
+    ENSURE(ref_leaps(&b.refs.clips[1], 30, 68) && ref_leaps(&b.refs.clips[1], 62, 100));
+    ENSURE(!ref_leaps(&b.refs.clips[1], 30, 67) && !ref_leaps(&b.refs.clips[1], 63, 100));
     cfg.sampling_even = 0.5;
     ENSURE_OK(sampling_create(&s, &cfg, &b.refs, &err));
     for (int i = 0; i < s.n; i++) ENSURE_NEAR(s.weight[i], i == 4 || i == 5 ? sqrt(220.0 / 100) : 1, 1e-12);

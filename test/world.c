@@ -280,8 +280,12 @@ static double dreaming_value(void *ctx)
 {
     dreaming *c = ctx;
     imagine_result r = imagine_gradient(c->g, c->grads, c->params, NULL, c->world);
-    return r.tracking + c->o.action_weight * r.action + c->o.rate_weight * r.rate +
-           c->o.rec_weight * r.reconstruction;
+    const double plain = r.tracking + c->o.action_weight * r.action + c->o.rate_weight * r.rate;
+    if (c->o.knee > 0)
+        ENSURE(r.objective > 0 && r.objective < 0.9 * plain);
+    else
+        ENSURE_NEAR(r.objective, plain, 1e-9 * plain);
+    return r.objective + c->o.rec_weight * r.reconstruction;
 }
 
 static void near_reference(double qpos[HRC_NQ], obs_frame f, int which);
@@ -357,7 +361,8 @@ static void check_bases(bool anchored)
                                       .lead = 1,
                                       .basis = bases[i],
                                       .action_weight = 0.3,
-                                      .rate_weight = 0.7},
+                                      .rate_weight = 0.7,
+                                      .knee = i == 2 ? 1.5 : 0},
                     anchored);
 }
 

@@ -24,6 +24,7 @@ struct imagine {
     mlp_pass encoder, action, reconstruction;
     real *s, *ds;             /* (steps + 1, batch, WS) */
     real *ref;                /* (steps, batch, WS): the reference after the period */
+    real *loss;               /* (batch): of a rollout, divided by the batch */
     real *count;              /* (steps, batch): 1 / rows, 0 after the clip's end or a wild state */
     real *p, *dp;             /* (OBS_HISTORY - 1 + steps, batch, OBS_P): normalised; row 9 + t is of s_t */
     real *window;             /* (steps, batch, OBS_WINDOW), normalised */
@@ -66,6 +67,7 @@ static hrc_status make_arrays(imagine *g, hrc_error *err)
     } want[] = {{&g->s, (rows + B) * WS},
                 {&g->ds, (rows + B) * WS},
                 {&g->ref, rows * WS},
+                {&g->loss, B},
                 {&g->count, rows},
                 {&g->p, p_rows * OBS_P},
                 {&g->dp, p_rows * OBS_P},
@@ -307,13 +309,16 @@ static void end_wild(imagine *g, int t, piece c)
 
 static void tracking_losses(imagine *g, piece c, imagine_result *sum)
 {
+    real *loss = g->loss + c.first;
+    memset(loss, 0, sizeof *loss * (size_t)c.n);
     memset(g->ds + row_at(g, 0, c.first) * WS, 0, sizeof(real) * WS * (size_t)c.n);
     for (int t = 0; t < g->o.steps; t++) {
         const size_t row = row_at(g, t, c.first), next = row_at(g, t + 1, c.first);
         memset(g->ds + next * WS, 0, sizeof(real) * WS * (size_t)c.n);
-        sum->tracking += imagine_loss(g->ds + next * WS, g->s + next * WS, g->ref + row * WS, g->count + row,
-                                      g->world->points, c.n);
+        imagine_loss(loss, g->ds + next * WS, g->s + next * WS, g->ref + row * WS, g->count + row,
+                     g->world->points, c.n);
     }
+    for (int b = 0; b < c.n; b++) sum->tracking += (double)loss[b];
 }
 
 /* Sets da to the gradient of the penalties. The first action's change is not counted: the one before it may
@@ -328,15 +333,36 @@ static void action_losses(imagine *g, piece c, imagine_result *sum)
             const size_t row = row_at(g, t, b), before = t ? row_at(g, t - 1, b) : row;
             const real *a = g->a + row * HRC_JOINTS, *last = g->a + before * HRC_JOINTS,
                        share = g->count[row];
-            real *da = g->da + row * HRC_JOINTS, *dlast = g->da + before * HRC_JOINTS;
+            real *da = g->da + row * HRC_JOINTS, *dlast = g->da + before * HRC_JOINTS, squares = 0,
+                 changes = 0;
             for (int i = 0; i < HRC_JOINTS; i++) {
                 const real change = a[i] - last[i];
-                sum->action += (double)(share * a[i] * a[i]);
-                sum->rate += (double)(share * change * change);
+                squares += share * a[i] * a[i];
+                changes += share * change * change;
                 da[i] += share * (wa * a[i] + wr * change);
                 dlast[i] -= share * wr * change;
             }
+            sum->action += (double)squares;
+            sum->rate += (double)changes;
+            g->loss[b] += (wa * squares + wr * changes) / 2;
         }
+}
+
+/* What the policy goes down is c log(1 + L / c) of each rollout's own loss L: a robot that lies where its
+ * reference stands is tens of times as far off as one that misses a leap, and would drown it. */
+static void saturate(imagine *g, piece c, imagine_result *sum)
+{
+    const real knee = (real)(g->o.knee / g->o.batch);
+    for (int b = c.first; b < c.first + c.n; b++) {
+        sum->objective += (double)(knee > 0 ? knee * log(1 + g->loss[b] / knee) : g->loss[b]);
+        if (!(knee > 0)) continue;
+        const real slope = knee / (knee + g->loss[b]);
+        for (int t = 0; t < g->o.steps; t++) {
+            real *ds = g->ds + row_at(g, t + 1, b) * WS, *da = g->da + row_at(g, t, b) * HRC_JOINTS;
+            for (int i = 0; i < WS; i++) ds[i] *= slope;
+            for (int i = 0; i < HRC_JOINTS; i++) da[i] *= slope;
+        }
+    }
 }
 
 /* de = gradient of the reconstruction of period t, or 0. */
@@ -504,6 +530,7 @@ static void imagine_piece(void *ctx, int item, int worker)
     memset(g->danchor + c.first, 0, sizeof *g->danchor * (size_t)c.n);
     tracking_losses(g, c, sum);
     action_losses(g, c, sum);
+    saturate(g, c, sum);
     for (int t = g->o.steps - 1; t >= 0; t--) period_back(g, t, c, sum);
 }
 
@@ -535,6 +562,7 @@ NN_FN imagine_result imagine_gradient(imagine *g, real *grads, const real *polic
         sum.tracking += g->part[i].tracking;
         sum.action += g->part[i].action;
         sum.rate += g->part[i].rate;
+        sum.objective += g->part[i].objective;
         sum.reconstruction += g->part[i].reconstruction;
     }
     return sum;

@@ -1,8 +1,9 @@
 /* Imagined rollouts: the policy drives the world model for `steps` periods from real states, and the tracking
  * loss of every period is differentiated through all of them with respect to the policy's weights.
  *
- *   L = 1/(batch steps) sum [ tracking (imagine_loss.h) + w_a |a_t|^2 + w_r |a_t - a_(t-1)|^2 ]
- *       + w_rec L_rec (of the first `rec_steps` periods) + the tokenizer's own loss
+ *   L_b = 1/steps sum over periods of [ tracking (imagine_loss.h) + w_a |a_t|^2 + w_r |a_t - a_(t-1)|^2 ]
+ *   L   = 1/batch sum over rollouts of c log(1 + L_b / c) (c 0: of L_b)
+ *         + w_rec L_rec (of the first `rec_steps` periods) + the tokenizer's own loss
  *
  * Periods after the end of a clip do not count, nor those from a state on that no robot can be in. Sequences
  * are shared out in pieces of 32, 64 or 128, by the size of the batch; the weights' gradients are then
@@ -21,6 +22,7 @@ typedef struct {
     int lead;      /* of the window */
     action_basis basis;
     double action_weight, rate_weight, rec_weight;
+    double knee;       /* c */
     double state_clip; /* limit on the gradient of one state; 0: none */
 } imagine_options;
 
@@ -38,6 +40,7 @@ typedef struct {
 
 typedef struct {
     double tracking, action, rate; /* means per period, without w_a and w_r */
+    double objective;              /* of all three: L without reconstruction and tokenizer */
     double reconstruction;
 } imagine_result;
 

@@ -26,7 +26,7 @@ static real share(const loss_group *g, int i)
     return g->joints && i < LEGS_AND_WAIST ? 2 : 1;
 }
 
-static double group_loss(real *ds, const real *s, const real *ref, real weight, const loss_group *g)
+static real group_loss(real *ds, const real *s, const real *ref, real weight, const loss_group *g)
 {
     real sum = 0, shares = 0;
     for (int i = 0; i < g->n; i++) {
@@ -38,15 +38,14 @@ static double group_loss(real *ds, const real *s, const real *ref, real weight, 
     for (int i = 0; i < g->n; i++)
         ds[g->first + i] +=
             weight * g->weight * scale / root * share(g, i) * (s[g->first + i] - ref[g->first + i]);
-    return (double)(weight * g->weight * (root - 1));
+    return weight * g->weight * (root - 1);
 }
 
-static double points_loss(world_vectors dr, const world_pose *pose, const world_pose *ref, const real *weight,
-                          int n)
+static void points_loss(real *loss, world_vectors dr, const world_pose *pose, const world_pose *ref,
+                        const real *weight, int n)
 {
     const real scale = 1 / (WORLD_POINTS * POINTS_SIGMA * POINTS_SIGMA);
     real sum[WORLD_LANES] = {0}, slope[WORLD_LANES] = {0};
-    double total = 0;
     for (int i = 0; i < WORLD_POINTS; i++)
         for (int k = 0; k < 3; k++)
             for (int l = 0; l < WORLD_LANES; l++) {
@@ -56,16 +55,15 @@ static double points_loss(world_vectors dr, const world_pose *pose, const world_
     for (int l = 0; l < n; l++) {
         const real root = sqrt(1 + sum[l] * scale);
         slope[l] = weight[l] * POINTS_WEIGHT * scale / root;
-        total += (double)(weight[l] * POINTS_WEIGHT * (root - 1));
+        loss[l] += weight[l] * POINTS_WEIGHT * (root - 1);
     }
     for (int i = 0; i < WORLD_POINTS; i++)
         for (int k = 0; k < 3; k++)
             for (int l = 0; l < WORLD_LANES; l++) dr[i][k][l] *= slope[l];
-    return total;
 }
 
-static double lanes_loss(real *ds, const real *s, const real *ref, const real *weight,
-                         const world_point *points, int n)
+static void lanes_loss(real *loss, real *ds, const real *s, const real *ref, const real *weight,
+                       const world_point *points, int n)
 {
     world_lanes lanes, other, dlanes;
     world_pose pose, wanted;
@@ -76,27 +74,24 @@ static double lanes_loss(real *ds, const real *s, const real *ref, const real *w
     world_to_lanes(other, ref, n);
     world_pose_of(&pose, points, (const real(*)[WORLD_LANES])lanes);
     world_pose_of(&wanted, points, (const real(*)[WORLD_LANES])other);
-    const double sum = points_loss(dr, &pose, &wanted, weight, n);
+    points_loss(loss, dr, &pose, &wanted, weight, n);
     world_points_back(dlanes, &pose, points, (const real(*)[WORLD_LANES])lanes,
                       (const real(*)[WORLD_LANES])none, (const real(*)[WORLD_LANES])none,
                       (const real(*)[3][WORLD_LANES])dr);
     for (int l = 0; l < n; l++)
         for (int i = 0; i < WS; i++) ds[l * WS + i] += dlanes[i][l];
-    return sum;
 }
 
-NN_FN double imagine_loss(real *ds, const real *s, const real *ref, const real *weight,
-                          const world_point *points, int n)
+NN_FN void imagine_loss(real *loss, real *ds, const real *s, const real *ref, const real *weight,
+                        const world_point *points, int n)
 {
-    double sum = 0;
     for (int r = 0; r < n; r++)
         for (int g = 0; g < COUNT(GROUPS); g++)
-            sum += group_loss(ds + (size_t)r * WS, s + (size_t)r * WS, ref + (size_t)r * WS, weight[r],
-                              &GROUPS[g]);
+            loss[r] += group_loss(ds + (size_t)r * WS, s + (size_t)r * WS, ref + (size_t)r * WS, weight[r],
+                                  &GROUPS[g]);
     for (int i = 0; i < n; i += WORLD_LANES) {
         const size_t at = (size_t)i * WS;
-        sum += lanes_loss(ds + at, s + at, ref + at, weight + i, points,
-                          n - i < WORLD_LANES ? n - i : WORLD_LANES);
+        lanes_loss(loss + i, ds + at, s + at, ref + at, weight + i, points,
+                   n - i < WORLD_LANES ? n - i : WORLD_LANES);
     }
-    return sum;
 }

@@ -11,8 +11,8 @@
 
 #include "learn/world_points.h"
 
-/* s, ref (n, WS), ds (n, WS) +=; row r counts weight[r]. Returns the weighted sum. */
-NN_FN double imagine_loss(real *ds, const real *s, const real *ref, const real *weight,
-                          const world_point *points, int n);
+/* s, ref (n, WS), ds (n, WS) +=, loss (n) +=; row r counts weight[r]. */
+NN_FN void imagine_loss(real *loss, real *ds, const real *s, const real *ref, const real *weight,
+                        const world_point *points, int n);
 
 #endif

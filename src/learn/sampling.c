@@ -36,21 +36,11 @@ static const double SPEEDS[] = {0.3, 0.8, 1.4, 2.0, 3.0}; /* m/s, between one ki
 #define RARE_MOST 4.0
 #define PUSH_OFF 25 /* frames before a leap that are part of it */
 
-static bool leaps(const ref_clip *c, sampling_bin b)
-{
-    const int end = b.first + b.n + PUSH_OFF < c->n ? b.first + b.n + PUSH_OFF : c->n;
-    for (int i = b.first, flight = 0; c->leaps && i < end; i++) {
-        flight = ref_flies(&c->frames[i]) ? flight + 1 : 0;
-        if (flight >= REF_LEAP_FRAMES) return true;
-    }
-    return false;
-}
-
 static int kind_of(const ref_clip *c, sampling_bin b)
 {
     double speed = 0;
     int low = 0, kind = 0;
-    if (leaps(c, b)) return LEAPS;
+    if (c->leaps && ref_leaps(c, b.first, b.first + b.n + PUSH_OFF)) return LEAPS;
     for (int i = b.first; i < b.first + b.n; i++) {
         speed += hypot((double)c->frames[i].qvel[0], (double)c->frames[i].qvel[1]) / b.n;
         low += c->frames[i].qpos[2] < LOW_M;

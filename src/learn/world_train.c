@@ -21,6 +21,7 @@
 #define LEAST_LEFT 8   /* frames of the clip that a start must have before it, unless the clip is shorter */
 #define FAILS_LEAST 12 /* steps from a start that is chosen for its failure to that failure */
 #define FAILS_MOST 75
+#define LEAP_SOON 33     /* frames that have the leap of a start that is chosen for it: it begins in half a second */
 #define FIT_TRIES 12     /* draws for a sequence of a kind */
 #define WARMUP_NOISE 2   /* times the usual: nothing else explores yet, unless the policy is a trained one */
 #define COLLECT 2        /* steps of each world in one iteration */
@@ -73,6 +74,7 @@ typedef struct {
     int64_t warm;                   /* 1: scales are measured, the warm-up is over */
     int64_t adopted;                /* 1: the policy began as a trained one, with its statistics */
     double failing_share, hardness; /* now */
+    bool leaps;                     /* a motion does */
 } world_trainer;
 
 /* Settings that this method has its own value for: one that was given is refused, not passed over. */
@@ -141,6 +143,7 @@ static imagine_options dream_options(const config *c)
                              .action_weight = ACTION_WEIGHT,
                              .rate_weight = c->world_action_rate,
                              .rec_weight = RECONSTRUCTION_WEIGHT,
+                             .knee = c->world_knee,
                              .state_clip = c->world_state_clip};
 }
 
@@ -223,6 +226,7 @@ static hrc_status world_create(void **out, const train_input *in, hrc_error *err
     if (!t) return fail(err, HRC_ENOMEM, "training: out of memory");
     t->cfg = environment_config(in->cfg);
     t->refs = in->refs, t->threads = in->threads;
+    for (int i = 0; i < t->refs->n; i++) t->leaps |= t->refs->clips[i].leaps;
     const uint64_t own =
         in->seed + 0x9e3779b97f4a7c15u * (uint64_t)comm_rank(); /* the worlds' and the draws' */
     t->dice = rng_make(own, 2);
@@ -246,12 +250,24 @@ static hrc_status world_begin_with(void *self, const track_model *m, hrc_error *
 
 /* ---- Updates ---- */
 
-typedef enum { START_ANY, START_FAILING, START_LOST } start_kind;
+typedef enum { START_ANY, START_FAILING, START_LOST, START_LEAPING } start_kind;
 
 static start_kind draw_kind(world_trainer *t)
 {
-    const double u = rng_double(&t->dice), lost = t->hardness > 0 ? t->cfg.world_lost_share : 0;
-    return u < lost ? START_LOST : u < lost + t->failing_share ? START_FAILING : START_ANY;
+    const double lost = t->hardness > 0 ? t->cfg.world_lost_share : 0,
+                 leaping = t->leaps ? t->cfg.world_leap_share : 0;
+    double u = rng_double(&t->dice);
+    if (u < lost) return START_LOST;
+    if ((u -= lost) < leaping) return START_LEAPING;
+    return u - leaping < t->failing_share ? START_FAILING : START_ANY;
+}
+
+/* The push-off of a leap is learned all at once or not at all: a little of it is worse than none, since the
+ * robot lands while its reference is in the air. */
+static bool leaps_soon(const world_trainer *t, const replay_step *at)
+{
+    const ref_clip *c = &t->refs->clips[at->clip];
+    return c->leaps && at->pace > 0 && ref_leaps(c, (int)at->at, (int)at->at + LEAP_SOON);
 }
 
 /* A sequence from what the policy did lately, by the shares that imagined rollouts start with: where those go
@@ -263,7 +279,8 @@ static bool draw_lately(world_trainer *t, int horizon, int *world, int64_t *step
     for (int tries = 0; tries < FIT_TRIES; tries++) {
         if (!replay_draw(k, &t->dice, horizon, RECENT, world, step)) return false;
         if (kind == START_ANY || (kind == START_LOST && replay_at(k, *world, *step)->lost) ||
-            (kind == START_FAILING && replay_fails(k, *world, *step, 0, FAILS_MOST)))
+            (kind == START_FAILING && replay_fails(k, *world, *step, 0, FAILS_MOST)) ||
+            (kind == START_LEAPING && leaps_soon(t, replay_at(k, *world, *step))))
             break;
     }
     return true;
@@ -335,12 +352,14 @@ static int frames_left(const world_trainer *t, const replay_step *at)
 }
 
 /* A start is where a world lately was, with enough of its clip before it; a share of them where it was soon
- * to fail, but not so soon that nothing could be done about it; and a share where it is lost. */
+ * to fail, but not so soon that nothing could be done about it; a share where the reference is about to leap;
+ * and a share where the robot is lost. */
 static bool suits(const world_trainer *t, int world, int64_t step, start_kind kind)
 {
     const replay *k = &t->real_world.kept;
     const replay_step *at = replay_at(k, world, step);
     if (frames_left(t, at) <= LEAST_LEFT || (kind == START_LOST) != at->lost) return false;
+    if (kind == START_LEAPING) return leaps_soon(t, at);
     return kind != START_FAILING || replay_fails(k, world, step, FAILS_LEAST, FAILS_MOST);
 }
 

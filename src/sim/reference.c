@@ -62,17 +62,23 @@ bool ref_flies(const ref_frame *f)
     return true;
 }
 
+bool ref_leaps(const ref_clip *c, int first, int end)
+{
+    for (int i = first, flight = 0; i < end && i < c->n; i++) {
+        flight = ref_flies(&c->frames[i]) ? flight + 1 : 0;
+        if (flight >= REF_LEAP_FRAMES) return true;
+    }
+    return false;
+}
+
 static void find_paces(ref_clip *c)
 {
-    int flight = 0;
+    c->leaps = ref_leaps(c, 0, c->n);
     c->fastest = INFINITY;
-    for (int i = 0; i < c->n; i++) {
-        flight = ref_flies(&c->frames[i]) ? flight + 1 : 0;
-        c->leaps |= flight >= REF_LEAP_FRAMES;
+    for (int i = 0; i < c->n; i++)
         for (int j = 0; j < HRC_JOINTS; j++)
             c->fastest =
                 fmin(c->fastest, G1_JOINT[j].velocity / fmax(fabs((double)c->frames[i].qvel[6 + j]), 1e-3));
-    }
     c->fastest = c->leaps ? 1 : fmax(1, c->fastest);
 }
 

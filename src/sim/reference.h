@@ -51,6 +51,7 @@ void ref_turn(float qpos[HRC_NQ], float qvel[HRC_NV], double yaw);
  * A runner's flight is shorter. */
 #define REF_LEAP_FRAMES 8
 bool ref_flies(const ref_frame *f);
+bool ref_leaps(const ref_clip *c, int first, int end); /* in frames first .. end - 1 */
 
 /* Frames from `frame` until the robot stands, if that is within so many; -1 else. */
 int ref_stands_in(const ref_clip *c, int frame, int within);
