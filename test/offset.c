@@ -49,7 +49,7 @@ static double plain_off(const float *state, const float *reference)
     quat_rotate_inv(x, p, up);
     quat_rotate_inv(y, r, up);
     const double tilt = acos(fmax(-1, fmin(1, vec_dot(x, y))));
-    return fmin(1, fmax(sqrt(joints) / 2.5, fmax(tilt / 0.8, fabs((double)(state[2] - reference[2])) / 0.3)));
+    return fmin(1, fmax(sqrt(joints) / 8, fmax(tilt / 1.2, fabs((double)(state[2] - reference[2])) / 0.35)));
 }
 
 static void test_formula(void)
@@ -69,7 +69,7 @@ static void test_formula(void)
         if (quat_anglef(state + 3, reference + 3) > 3) continue; /* half a turn has no one way back */
         plan_offset_frame(qpos, qvel, &a, now, zero, t);
         const double share = 0.5 * plain_off(state, reference);
-        ENSURE_NEAR(plan_off(state, reference, true), 2 * share, 1e-5);
+        ENSURE_NEAR(plan_yield(state, reference, true), share, 1e-5);
         left *= share;
         plain_turn(turn, state, reference, now, left);
         for (int k = 0; k < 3; k++) ENSURE_NEAR(qpos[k], now[k] + state[k] - reference[k], 1e-5);

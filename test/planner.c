@@ -281,8 +281,8 @@ static void test_scale(void)
     ENSURE(not_lost > 100 && wholly > 100);
 }
 
-/* With nothing written: the reference, and half of what the robot is off fading into it, by how far off it
- * is. Where it is on the floor and how high is kept. */
+/* With nothing written: the reference, and half of what the robot is off fading into it, by how near to
+ * lost it is. Where it is on the floor and how high is kept. */
 static void test_base(void)
 {
     plan_model m;
@@ -295,14 +295,13 @@ static void test_base(void)
         rng r = rng_make(11, (uint64_t)n);
         walk(&q, (float)n);
         stray(&q, 0.03f * (float)n, &r);
-        const float s = plan_off(q.state, q.reference[0], true);
+        const float share = 0.5f * fminf(1, off_by(&q, true, 8, 1.2f, 0.35f));
         planner_plan(p, &q, base);
         for (int k = 0; k < PLAN_K; k++) {
             const float u = (float)k / (PLAN_K - 1);
             plan_window_at(pose, (const float(*)[HRC_NQ])q.reference, u * PLAN_H, PLAN_H);
             for (int j = 7; j < HRC_NQ; j++)
-                ENSURE_NEAR(base[k][j], pose[j] + 0.5f * s * (1 - u) * (q.state[j] - q.reference[0][j]),
-                            1e-5);
+                ENSURE_NEAR(base[k][j], pose[j] + share * (1 - u) * (q.state[j] - q.reference[0][j]), 1e-5);
             for (int j = 0; j < 3; j++)
                 ENSURE_NEAR(base[k][j], q.state[j] + pose[j] - q.reference[0][j], 1e-5);
         }

@@ -157,7 +157,7 @@ static void test_anchored(void)
         const plan_frame frame = plan_frame_of(state);
         memcpy(q.under_way, state,
                sizeof q.under_way); /* a plan under way has it where it is: there is no noise */
-        plan_base(base, &o.layout, &q, q.state, s);
+        plan_base(base, &o.layout, &q, q.state);
         plan_continue(base, &o.layout, &q, lost);
         for (int k = 1; k < PLAN_K; k++) {
             plan_window_at(pose, (const float(*)[HRC_NQ])state, (float)(k * PLAN_H) / (PLAN_K - 1), PLAN_H);
@@ -349,7 +349,7 @@ static void test_practice(void)
             float base[PLAN_K][PLAN_D], token[PLAN_D], off = 0;
             lesson_question(&q, one, PLAN_H);
             const plan_frame frame = plan_frame_of(one->state);
-            plan_base(base, &o.layout, &q, q.state, 1);
+            plan_base(base, &o.layout, &q, q.state);
             plan_continue(base, &o.layout, &q, 1);
             plan_token(token, &frame, one->guide[0], one->guide[5]);
             for (int d = 0; d < PLAN_D; d++)

@@ -120,17 +120,17 @@ static real axis_of(real v[3], const real E[3][3])
     return (E[0][0] + E[1][1] + E[2][2] - 1) / 2;
 }
 
-/* ---- How far off: plan_off ---- */
+/* ---- How near to lost: plan_yield ---- */
 
 typedef struct {
-    real s, most; /* most: the largest of the three, of which s is at the most 1 */
+    real m, most; /* most: the largest of the three, of which m is at the most 1 */
     real joints, tilt, height, cosine;
     real up[3]; /* the world's up in the reference's frame */
-} how_far;
+} lostness;
 
-static how_far far_off(const real s[WS], obs_frame reference)
+static lostness near_lost(const real s[WS], obs_frame reference)
 {
-    how_far f = {0};
+    lostness f = {0};
     real r[3][3];
     reference_axes(r, reference);
     for (int j = 0; j < 3; j++) f.up[j] = r[j][2];
@@ -139,25 +139,25 @@ static how_far far_off(const real s[WS], obs_frame reference)
         f.joints += gap * gap;
     }
     f.cosine = fmin((real)1, fmax((real)-1, dot3(s + WS_EZ, f.up)));
-    f.joints = sqrt(f.joints) / (real)PLAN_OFF_JOINTS;
-    f.tilt = acos(f.cosine) / (real)PLAN_OFF_TILT;
-    f.height = fabs(s[WS_Z] - (real)reference.qpos[2]) / (real)PLAN_OFF_HEIGHT;
+    f.joints = sqrt(f.joints) / (real)PLAN_LOST_JOINTS;
+    f.tilt = acos(f.cosine) / (real)PLAN_LOST_TILT;
+    f.height = fabs(s[WS_Z] - (real)reference.qpos[2]) / (real)PLAN_LOST_HEIGHT;
     f.most = fmax(f.joints, fmax(f.tilt, f.height));
-    f.s = fmin((real)1, f.most);
+    f.m = fmin((real)1, f.most);
     return f;
 }
 
-static void far_off_back(real ds[WS], real df, const real s[WS], obs_frame reference)
+static void near_lost_back(real ds[WS], real df, const real s[WS], obs_frame reference)
 {
-    const how_far f = far_off(s, reference);
+    const lostness f = near_lost(s, reference);
     if (f.most >= 1) return;
     if (f.most == f.height) {
-        ds[WS_Z] += (s[WS_Z] > (real)reference.qpos[2] ? df : -df) / (real)PLAN_OFF_HEIGHT;
+        ds[WS_Z] += (s[WS_Z] > (real)reference.qpos[2] ? df : -df) / (real)PLAN_LOST_HEIGHT;
     } else if (f.most == f.tilt) {
         const real sine = sqrt(1 - f.cosine * f.cosine);
-        if (sine > (real)1e-4) add3(ds + WS_EZ, -df / (sine * (real)PLAN_OFF_TILT), f.up);
+        if (sine > (real)1e-4) add3(ds + WS_EZ, -df / (sine * (real)PLAN_LOST_TILT), f.up);
     } else if (f.joints > 0) {
-        const real scale = df / (f.joints * (real)PLAN_OFF_JOINTS * (real)PLAN_OFF_JOINTS);
+        const real scale = df / (f.joints * (real)PLAN_LOST_JOINTS * (real)PLAN_LOST_JOINTS);
         for (int i = 0; i < HRC_JOINTS; i++)
             ds[WS_Q + i] += scale * (s[WS_Q + i] - (real)reference.qpos[7 + i]);
     }
@@ -193,7 +193,7 @@ static void scale_offset(imagine_offset *a, real share)
 NN_FN void imagine_offset_set(imagine_offset *a, const real s[WS], obs_frame reference)
 {
     whole_offset(a, s, reference);
-    scale_offset(a, (real)PLAN_YIELD * far_off(s, reference).s);
+    scale_offset(a, (real)PLAN_YIELD * near_lost(s, reference).m);
 }
 
 /* e = k v, k = angle / n, angle = atan2(n, c), n = |v|: de -> dv and dc. */
@@ -237,8 +237,8 @@ NN_FN void imagine_offset_back(real ds[WS], const imagine_offset *da, const real
     real along = 0;
     whole_offset(&whole, s, reference);
     for (int i = 0; i < HRC_JOINTS; i++) along += da->q[i] * whole.q[i];
-    far_off_back(ds, (real)PLAN_YIELD * (along + dot3(da->turn, whole.turn)), s, reference);
-    scale_offset(&d, (real)PLAN_YIELD * far_off(s, reference).s);
+    near_lost_back(ds, (real)PLAN_YIELD * (along + dot3(da->turn, whole.turn)), s, reference);
+    scale_offset(&d, (real)PLAN_YIELD * near_lost(s, reference).m);
     whole_offset_back(ds, &d, s, reference);
 }
 

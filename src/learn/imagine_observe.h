@@ -24,8 +24,8 @@ NN_FN void imagine_reference_back(real ds[WS], const real turn[IMAGINE_TURN], co
 /* The anchored window (plan/offset.h; a test holds the two against each other) of an imagined state, with
  * derivatives: by where the robot is now, and by where it was when the plan was made.
  *
- *   E = R_p R_0^T, e = a log E         R_0: the reference's orientation when the plan was made, a = s Y
- *   c = exp(left e) R_t                what is shown at t; R_t the reference's, left = 1 - t / span
+ *   E = R_p R_0^T, e = a log E         R_0: the reference's orientation when the plan was made, a =
+ * plan_yield c = exp(left e) R_t                what is shown at t; R_t the reference's, left = 1 - t / span
  *   m: linear c^T v, angular w_t - R_t^T e / span, rotation R^T c, joints q_t + left a (q_p - q_0) */
 typedef struct {
     real q[HRC_JOINTS], turn[3]; /* a (q_p - q_0), e */

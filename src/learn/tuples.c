@@ -332,12 +332,11 @@ static void draw_under_way(plan_question *q, const float guide[HRC_NQ], const tu
 static void residual_of(float *residual, const plan_layout *l, const plan_question *q,
                         const float from[HRC_NQ], const float (*guide)[HRC_NQ])
 {
-    const float s = plan_off(q->state, q->reference[0], l->position);
     const float lost = plan_lost(q->state, q->reference[0], l->position);
     const plan_frame frame = plan_frame_of(q->state);
     const float unit = fmaxf(UNIT_FLOOR, plan_unit(l, lost));
     float base[PLAN_K][PLAN_D];
-    plan_base(base, l, q, from, s);
+    plan_base(base, l, q, from);
     plan_continue(base, l, q, lost);
     memset(residual, 0, sizeof(float) * PLAN_D);
     for (int k = 1; k < PLAN_K; k++) {

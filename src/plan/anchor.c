@@ -87,9 +87,10 @@ void plan_pose(float qpos[HRC_NQ], const plan_frame *frame, const float origin[H
 }
 
 void plan_base(float base[PLAN_K][PLAN_D], const plan_layout *l, const plan_question *q,
-               const float from[HRC_NQ], float s)
+               const float from[HRC_NQ])
 {
     const plan_frame frame = plan_frame_of(q->state);
+    const float share = plan_yield(q->state, q->reference[0], l->position);
     float own[PLAN_D], now[PLAN_D], pose[HRC_NQ];
     plan_token(own, &frame, from, from);
     plan_token(now, &frame, q->reference[0], q->reference[0]);
@@ -98,7 +99,7 @@ void plan_base(float base[PLAN_K][PLAN_D], const plan_layout *l, const plan_ques
             memcpy(base[k], own, sizeof own);
             continue;
         }
-        const float u = (float)k / (PLAN_K - 1), yield = s * PLAN_YIELD * (1 - u);
+        const float u = (float)k / (PLAN_K - 1), yield = share * (1 - u);
         plan_window_at(pose, q->reference, u * (float)l->horizon, l->horizon);
         plan_token(base[k], &frame, q->reference[0], pose);
         for (int d = 0; d < PLAN_D; d++) base[k][d] += yield * (own[d] - now[d]); /* travel of both is 0 */

@@ -3,15 +3,15 @@
  * Anchored (the default): with p the robot's pose, R(t) the reference from now on, w where the plan under way
  * has the robot now, and u_k = k / (K-1),
  *
- *   base_k     = R(t_k) + s Y (1 - u_k) (p - R(0))
+ *   base_k     = R(t_k) + a (1 - u_k) (p - R(0))
  *   keyframe_k = (1 - l) base_k + l (w + sigma_k x_k)
  *
- * s in 0..1 (plan_off) says how far the robot is off its reference, Y how much of that the plan takes over, l
- * (plan_lost) how much it is lost; x is what the flow writes. So near the reference the plan is the
- * reference, whatever the network says, and a lost robot follows plans alone, each the continuation of the
- * one before: counted from the reference instead, what is left of an error of the network would pull every
- * plan back to the robot. The root's offset on the floor and in height is kept, not closed: closing 10 cm in
- * 0.2 s would show the tracker half a metre a second that is in no reference. Y < 1 because a reference that
+ * a (plan_yield) says how much of what the robot is off its reference the plan takes over, l (plan_lost) how
+ * much the robot is lost; x is what the flow writes. So near the reference the plan is the reference,
+ * whatever the network says, and a lost robot follows plans alone, each the continuation of the one before:
+ * counted from the reference instead, what is left of an error of the network would pull every plan back to
+ * the robot. The root's offset on the floor and in height is kept, not closed: closing 10 cm in 0.2 s would
+ * show the tracker half a metre a second that is in no reference. a stays under 1 because a reference that
  * comes all the way to the robot asks nothing of it.
  *
  * Paper: keyframe_k = p + sigma_k x_k, with pose and target R(H) as the condition.
@@ -52,9 +52,9 @@ int plan_condition_size(const plan_layout *l);
 void plan_condition(float *cond, const plan_layout *l, const plan_question *q);
 
 /* Tokens (K,D) of the base, for a robot in the state `from`: the question's own, or, in training, the
- * clean one before noise. s is plan_off of the question's state. */
+ * clean one before noise. */
 void plan_base(float base[PLAN_K][PLAN_D], const plan_layout *l, const plan_question *q,
-               const float from[HRC_NQ], float s);
+               const float from[HRC_NQ]);
 
 /* ... and what x is counted from: (1 - l) base + l w. */
 void plan_continue(float base[PLAN_K][PLAN_D], const plan_layout *l, const plan_question *q, float lost);

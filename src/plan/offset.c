@@ -42,6 +42,17 @@ float plan_off(const float state[HRC_NQ], const float reference[HRC_NQ], bool po
     return fminf(1, farthest(state, reference, position, PLAN_OFF_JOINTS, PLAN_OFF_HEIGHT, PLAN_OFF_TILT));
 }
 
+/* In the units of a robot that is lost. */
+static float of_lost(const float state[HRC_NQ], const float reference[HRC_NQ], bool position)
+{
+    return farthest(state, reference, position, PLAN_LOST_JOINTS, PLAN_LOST_HEIGHT, PLAN_LOST_TILT);
+}
+
+float plan_yield(const float state[HRC_NQ], const float reference[HRC_NQ], bool position)
+{
+    return PLAN_YIELD * fminf(1, of_lost(state, reference, position));
+}
+
 /* It only has to go down, and trackers do. */
 static bool is_above(const float a[HRC_NQ], const float b[HRC_NQ], bool position)
 {
@@ -54,14 +65,13 @@ static bool is_above(const float a[HRC_NQ], const float b[HRC_NQ], bool position
 float plan_lost(const float state[HRC_NQ], const float reference[HRC_NQ], bool position)
 {
     if (is_above(state, reference, position)) return 0;
-    const float off =
-        farthest(state, reference, position, PLAN_LOST_JOINTS, PLAN_LOST_HEIGHT, PLAN_LOST_TILT);
+    const float off = of_lost(state, reference, position);
     return fminf(1, fmaxf(0, (off - PLAN_LOST_FROM) / (1 - PLAN_LOST_FROM)));
 }
 
 void plan_offset_set(plan_offset *o, const float state[HRC_NQ], const float reference[HRC_NQ])
 {
-    const float share = PLAN_YIELD * plan_off(state, reference, true);
+    const float share = plan_yield(state, reference, true);
     float error[4];
     quat_turnf(error, reference + 3, state + 3);
     quat_logf(o->turn, error);

@@ -6,11 +6,11 @@
  *   position      that of the reference + (x_p - x_R(0)): kept, since closing it would be a velocity that
  *                 the reference does not have
  *
- * a = s Y: how far off the robot is, and how much of that the plan takes over. On the reference the plan is
- * the reference. The velocities are those of these curves: joints qd_R - a (q_p - q_R(0)) / span; root linear
- * that of the reference; root angular (root frame) w_R - a R_R^T e / span. The offset fades evenly from the
- * very first frame, as it does when keyframe 0 is extrapolated from 1 and 2: there is no kick at the
- * beginning. */
+ * a = m Y: how near to lost the robot is, and how much of its offset the plan then takes over. On the
+ * reference the plan is the reference. The velocities are those of these curves: joints qd_R - a (q_p -
+ * q_R(0)) / span; root linear that of the reference; root angular (root frame) w_R - a R_R^T e / span. The
+ * offset fades evenly from the very first frame, as it does when keyframe 0 is extrapolated from 1 and 2:
+ * there is no kick at the beginning. */
 #ifndef HRC_PLAN_OFFSET_H
 #define HRC_PLAN_OFFSET_H
 
@@ -24,7 +24,6 @@
 #define PLAN_OFF_JOINTS 2.5f /* rad, L2 over 29 */
 #define PLAN_OFF_HEIGHT 0.3f /* m */
 #define PLAN_OFF_TILT 0.8f   /* rad */
-#define PLAN_YIELD 0.5f      /* Y */
 
 /* As far off as this a robot is lost: no tracker comes back from there alone. Joints hardly count: a runner
  * that stumbles is off by 2.5 rad and comes back. */
@@ -32,6 +31,7 @@
 #define PLAN_LOST_HEIGHT 0.35f
 #define PLAN_LOST_TILT 1.2f
 #define PLAN_LOST_FROM 0.7f /* of these: trackers come back from less */
+#define PLAN_YIELD 0.5f     /* Y */
 
 /* s: 0 on the reference, 1 as far off as that or farther. position: the height is seen; without it, it is
  * taken from the lowest point of the pose, as if that were on the floor. */
@@ -39,6 +39,10 @@ float plan_off(const float state[HRC_NQ], const float reference[HRC_NQ], bool po
 
 /* l: how much the robot is lost, 0 to 1. A robot higher and more upright than its reference is not. */
 float plan_lost(const float state[HRC_NQ], const float reference[HRC_NQ], bool position);
+
+/* a = m Y: the share of its offset that a plan takes over; m is the largest of the three distances in the
+ * units of a robot that is lost, 1 at the most. */
+float plan_yield(const float state[HRC_NQ], const float reference[HRC_NQ], bool position);
 
 typedef struct {
     float q[HRC_JOINTS]; /* a (q_p - q_R(0)), rad */

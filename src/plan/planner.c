@@ -123,11 +123,10 @@ void planner_plan(planner *p, const plan_question *q, float keyframes[PLAN_K][HR
     start_flow(p, q);
     infer_begin(p->net, cond);
     run_flow(p);
-    const float off = plan_off(q->state, q->reference[0], l->position);
     const float lost = plan_lost(q->state, q->reference[0], l->position),
                 unit = p->share * plan_unit(l, lost);
     const plan_frame frame = plan_frame_of(q->state);
-    plan_base(tokens, l, q, q->state, off);
+    plan_base(tokens, l, q, q->state);
     if (p->share > 0) plan_continue(tokens, l, q, lost);
     for (int k = 0; k < PLAN_K; k++) {
         for (int d = 0; d < PLAN_D; d++) {
