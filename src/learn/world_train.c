@@ -46,6 +46,7 @@ static const end_rules RULES = {
 typedef struct {
     float *params, *grads;
     adam optimiser;
+    muon matrices; /* of its hidden layers */
 } learner;
 
 typedef struct {
@@ -68,7 +69,6 @@ typedef struct {
     collector real_world;
     track_model model; /* params: those being trained */
     learner policy, world;
-    muon matrices; /* of the policy */
     world_model dynamics;
     world_fit fit;
     imagine *dream;
@@ -149,18 +149,19 @@ static imagine_options dream_options(const config *c)
                              .state_clip = c->world_state_clip};
 }
 
-/* The policy's weights take orthogonalised steps, but for those of last layers, whose rows are quantities of
- * their own. The world model is fitted by Adam alone: its residual ends half as high. */
-static hrc_status take_matrices(world_trainer *t, hrc_error *err)
+/* Which weights take orthogonalised steps: all but those of last layers, whose rows are quantities of their
+ * own. */
+static hrc_status share_out_matrices(world_trainer *t, hrc_error *err)
 {
     const policy *net = &t->model.net;
-    const bool fine = muon_add(&t->matrices, &net->encoder, net->encoder.layers) &&
-                      muon_add(&t->matrices, &net->action, net->action.layers - 1) &&
-                      muon_add(&t->matrices, &net->reconstruction, net->reconstruction.layers - 1);
+    muon *own = &t->policy.matrices, *model = &t->world.matrices;
+    const bool fine = muon_add(own, &net->encoder, net->encoder.layers) &&
+                      muon_add(own, &net->action, net->action.layers - 1) &&
+                      muon_add(own, &net->reconstruction, net->reconstruction.layers - 1) &&
+                      muon_add(model, &t->dynamics.net, t->dynamics.net.layers - 1);
     if (!fine) return fail(err, HRC_EINVAL, "training: over %d layers", MUON_MOST);
-    return muon_create(&t->matrices, &t->memory)
-               ? HRC_OK
-               : fail(err, HRC_ENOMEM, "training: out of memory for the mean of gradients");
+    if (muon_create(own, &t->memory) && muon_create(model, &t->memory)) return HRC_OK;
+    return fail(err, HRC_ENOMEM, "training: out of memory for the mean of gradients");
 }
 
 static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *err)
@@ -177,7 +178,7 @@ static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *er
     TRY(learner_create(&t->world, t->dynamics.layout.count, false, &t->memory, err));
     nn_layout_init(t->world.params, &t->dynamics.layout, seed + 1);
     TRY(world_fit_create(&t->fit, &t->dynamics, &t->ops, t->threads, c->world_fit_batch, FIT_HORIZON, err));
-    TRY(take_matrices(t, err));
+    TRY(share_out_matrices(t, err));
     const imagine_options o = dream_options(c);
     return imagine_create(&t->dream, &o, &t->model.net, &t->dynamics, &t->ops, t->threads, err);
 }
@@ -330,11 +331,8 @@ static double descend(world_trainer *t, learner *l)
         comm_sum(l->grads, l->optimiser.n);
         for (size_t i = 0; i < l->optimiser.n; i++) l->grads[i] /= (float)comm_size();
     }
-    double norm = 0;
-    if (l == &t->policy) {
-        const double rate = adam_rate(&l->optimiser.options, l->optimiser.step + 1);
-        norm = muon_step(&t->matrices, &t->ops, t->threads, l->params, l->grads, rate);
-    }
+    const double rate = adam_rate(&l->optimiser.options, l->optimiser.step + 1),
+                 norm = muon_step(&l->matrices, &t->ops, t->threads, l->params, l->grads, rate);
     if (!isfinite(norm)) return norm;
     return hypot(norm, adam_step(&l->optimiser, &t->ops, t->threads, l->params, l->grads));
 }
@@ -627,12 +625,13 @@ static void world_list(void *self, state_list *l)
     world_model *w = &t->dynamics;
     state_add(l, "", "policy.params", DT_F32, t->policy.params, t->policy.optimiser.n);
     adam_state(&t->policy.optimiser, l, "policy.");
-    muon_state(&t->matrices, l, "policy.");
+    muon_state(&t->policy.matrices, l, "policy.");
     state_add(l, "", "codebook", DT_F32, t->model.codebook, quant_state(&t->model.net.shape.token));
     normal_state(&t->model.proprio, l, "normal.proprio.");
     normal_state(&t->model.window, l, "normal.window.");
     state_add(l, "", "world.params", DT_F32, t->world.params, t->world.optimiser.n);
     adam_state(&t->world.optimiser, l, "world.");
+    muon_state(&t->world.matrices, l, "world.");
     state_add(l, "world.", "in_shift", DT_F32, w->in_shift, WI);
     state_add(l, "world.", "in_scale", DT_F32, w->in_scale, WI);
     state_add(l, "world.", "out_shift", DT_F32, w->out_shift, WO);
