@@ -85,8 +85,8 @@ static bed *bed_make(config cfg, int threads)
     corpus_close(&c);
     ENSURE_OK(pool_create(&b->threads, threads, &err));
     ENSURE_OK(references_build(&b->refs, b->clips, 2, true, b->threads, &err));
-    ENSURE_OK(
-        env_create(&b->e, &b->cfg, &END_RULES, &b->refs, WORLDS, 1, &(env_starts){.draw = draw_walk}, b->threads, &err));
+    ENSURE_OK(env_create(&b->e, &b->cfg, &END_RULES, &b->refs, WORLDS, 1, &(env_starts){.draw = draw_walk},
+                         b->threads, &err));
     env_reset(b->e, &(env_arrays){.proprio = b->proprio, .window = b->window});
     return b;
 }

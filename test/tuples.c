@@ -334,7 +334,7 @@ static void test_practice(void)
     ENSURE(tuples_digest(set) != digest);
     int n = 6000, of_clips = 0, common = 0, rare = 0;
     for (int i = 0; i < n; i++) {
-        tuple t;
+        tuple t = {0};
         rng r = rng_make(41, (uint64_t)i);
         tuple_draw(set, &r, t.cond, t.residual, t.weight);
         const float height = t.cond[plan_root_at() + 2];
@@ -391,7 +391,7 @@ static void test_borrowed(void)
     ENSURE_OK(tuples_create(&set, &(tuple_clip){qpos, N}, 1, &l, &o, p, &err));
     int even = 0, borrowed = 0;
     for (int i = 0; i < 4000; i++) {
-        tuple t;
+        tuple t = {0};
         rng r = rng_make(43, (uint64_t)i);
         tuple_draw(set, &r, t.cond, t.residual, t.weight);
         if (t.cond[W] < 0.9f) continue; /* no plan under way */

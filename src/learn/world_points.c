@@ -20,7 +20,7 @@ typedef real vec_lanes[3][WORLD_LANES];
 
 static void add_point(world_point *out, const g1_capsule *c, const double end[3])
 {
-    int chain[G1_LINKS], n = 0;
+    int chain[G1_LINKS] = {0}, n = 0;
     *out = (world_point){.link = c->link, .radius = c->radius};
     memcpy(out->local, end, sizeof out->local);
     for (int link = c->link; link > 0; link = G1_LINK[link].parent) chain[n++] = link - 1;

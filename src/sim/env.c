@@ -61,8 +61,8 @@ static hrc_status allocate(env *e, uint64_t seed, hrc_error *err)
     return fallen_index_build(&e->fallen, e->refs, &e->memory, err);
 }
 
-hrc_status env_create(env **out, const config *cfg, const end_rules *rules, const references *refs, int worlds,
-                      uint64_t seed, const env_starts *starts, pool *threads, hrc_error *err)
+hrc_status env_create(env **out, const config *cfg, const end_rules *rules, const references *refs,
+                      int worlds, uint64_t seed, const env_starts *starts, pool *threads, hrc_error *err)
 {
     if (worlds < 1) return fail(err, HRC_EINVAL, "environment: %d worlds, expected at least 1", worlds);
     env *e = calloc(1, sizeof *e);

@@ -46,8 +46,8 @@ typedef struct {
 } env_arrays;
 
 /* starts NULL: uniform over all frames but the last. References and pool are borrowed. */
-hrc_status env_create(env **out, const config *cfg, const end_rules *rules, const references *refs, int worlds,
-                      uint64_t seed, const env_starts *starts, pool *threads, hrc_error *err);
+hrc_status env_create(env **out, const config *cfg, const end_rules *rules, const references *refs,
+                      int worlds, uint64_t seed, const env_starts *starts, pool *threads, hrc_error *err);
 void env_free(env *e); /* NULL is fine */
 int env_worlds(const env *e);
 const references *env_references(const env *e);
