@@ -149,11 +149,12 @@ static imagine_options dream_options(const config *c)
                              .state_clip = c->world_state_clip};
 }
 
-/* Which weights take orthogonalised steps: all but those of last layers, whose rows are quantities of their
- * own. */
+/* Which weights take orthogonalised steps, if any does: all but those of last layers, whose rows are
+ * quantities of their own. */
 static hrc_status share_out_matrices(world_trainer *t, hrc_error *err)
 {
     const policy *net = &t->model.net;
+    if (strcmp(t->cfg.world_steps, "orthogonal")) return HRC_OK;
     muon *own = &t->policy.matrices, *model = &t->world.matrices;
     const bool fine = muon_add(own, &net->encoder, net->encoder.layers) &&
                       muon_add(own, &net->action, net->action.layers - 1) &&
