@@ -22,8 +22,7 @@
 #define LEAST_LEFT 8   /* frames of the clip that a start must have before it, unless the clip is shorter */
 #define FAILS_LEAST 12 /* steps from a start that is chosen for its failure to that failure */
 #define FAILS_MOST 75
-#define LEAP_SOON                                                                                            \
-    33 /* frames that have the leap of a start that is chosen for it: it begins in half a second */
+#define LEAP_SOON 33     /* frames from a start that is chosen for its leap, which has begun by then */
 #define FIT_TRIES 12     /* draws for a sequence of a kind */
 #define WARMUP_NOISE 2   /* times the usual: nothing else explores yet, unless the policy is a trained one */
 #define COLLECT 2        /* steps of each world in one iteration */

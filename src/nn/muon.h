@@ -1,4 +1,4 @@
-/* Steps of weight matrices along their orthogonalised momentum (Muon, Jordan 2024): the mean of the last
+/* Steps of weight matrices along their orthogonalised momentum (known as Muon): the mean of the last
  * gradients M = U S V' is replaced by U V', so that a direction in which many samples agree does not drown
  * the others. U V' is approached by five rounds of X <- a X + (b X X' + c (X X')^2) X from M / |M|, which
  * bring every singular value to about 1; a step is as long as one of Adam's at the same rate.
