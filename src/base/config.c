@@ -43,7 +43,7 @@ static const char RETIRED[] =
     "ppo.precision>train.precision ppo.lambda=0.95 ppo.critic_rate=1e-3 sampling.adaptive=on "
     "sampling.bin=50 sampling.kernel=0.8 sampling.kernel_bins=4 "
     "sampling.rise_weight=1.0 deploy.target_accel=30000.0 deploy.target_jerk=2e7 deploy.policy_s=0.058 "
-    "deploy.remote_s=3.0 world.collect=2 world.fit_horizon=4 world.fit_rate=1e-3 world.depth=2 "
+    "deploy.remote_s=3.0 world.collect=2 world.fit_horizon=4 world.fit_rate=1e-3 "
     "world.gradient_history=10 world.reconstruct=8 world.action=0.005 world.noise=0.3 world.recent=300 "
     "world.start_noise=0.5 world.ease=0.5 world.end_height=0.3 world.end_angle=1.0 "
     "world.precision>train.precision env.end_height:method env.end_gravity:method env.end_angle:method "

@@ -28,7 +28,6 @@
 #define COLLECT 2        /* steps of each world in one iteration */
 #define RECENT 300       /* newest steps of a world that half of the fits and the rollouts start from */
 #define ACTION_NOISE 0.3 /* largest standard deviation of random actions; every episode draws its own */
-#define WORLD_LAYERS 2   /* hidden layers of the world model */
 #define FIT_HORIZON 4    /* periods that the world model is fitted over, open loop */
 #define FIT_RATE 1e-3
 #define REC_STEPS 8         /* periods of a rollout whose window is reconstructed */
@@ -164,10 +163,18 @@ static hrc_status share_out_matrices(world_trainer *t, hrc_error *err)
     return fail(err, HRC_ENOMEM, "training: out of memory for the mean of gradients");
 }
 
+/* Of the world model: all as wide, the last one half. */
+static policy_hidden world_layers(const config *c)
+{
+    policy_hidden h = {.n = c->world_depth};
+    for (int i = 0; i < h.n; i++) h.size[i] = c->world_width / (i + 1 < h.n ? 1 : 2);
+    return h;
+}
+
 static hrc_status create_networks(world_trainer *t, uint64_t seed, hrc_error *err)
 {
     const config *c = &t->cfg;
-    const policy_hidden hidden = policy_halving(c->world_width, WORLD_LAYERS);
+    const policy_hidden hidden = world_layers(c);
     TRY(track_model_create(&t->model, c, seed, err));
     t->policy.params = t->model.params;
     TRY(learner_create(&t->policy, t->model.net.layout.count, true, &t->memory, err));
