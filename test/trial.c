@@ -1,5 +1,6 @@
 /* Trials of a tracker: figures against a plain rollout, failures, threads, starts. */
 #include "learn/trial.h"
+#include "learn/failing.h"
 
 #include <string.h>
 
@@ -131,5 +132,32 @@ static void test_failure(void)
     bed_free(&b);
 }
 
-TEST_TABLE({"trial.errors", test_errors}, {"trial.starts", test_starts}, {"trial.run", test_run},
-           {"trial.failure", test_failure})
+/* What fails is what is not done to the end, but followed for half of the time; the file says it again. */
+static void test_failing(void)
+{
+    static bed b;
+    hrc_error err;
+    trial results[2];
+    bool fails[2], again[2];
+    const trial_start starts[2] = {{0, 0}, {1, 0}};
+    trial_options o = TRIAL_DEFAULT;
+    o.longest_s = 20, o.height = FAILING_HEIGHT_M, o.go_on = true;
+    bed_make(&b, 2);
+    ENSURE_OK(trials_run(b.t, &b.model, starts, 2, &o, results, NULL, &err));
+    ENSURE_OK(failing_clips(fails, b.motions, 2, &b.model, &b.cfg, b.threads, &err));
+    for (int i = 0; i < 2; i++)
+        ENSURE(fails[i] == (!results[i].success && results[i].completion >= FAILING_FOLLOWED));
+    b.motions[0].name = "first", b.motions[1].name = "second";
+    const char *path = test_path("trial.failing.csv");
+    const bool second[2] = {false, true}, none[2] = {false, false};
+    ENSURE_OK(failing_save(path, b.motions, second, 2, &err));
+    ENSURE_OK(failing_load(again, path, b.motions, 2, &err));
+    ENSURE(!again[0] && again[1]);
+    ENSURE(failing_load(again, path, b.motions, 1, &err) == HRC_EINVAL && strstr(err.text, "of which 0"));
+    ENSURE_OK(failing_save(test_path("trial.none.csv"), b.motions, none, 2, &err));
+    ENSURE(failing_load(again, test_path("trial.none.csv"), b.motions, 2, &err) == HRC_EFILE);
+    bed_free(&b);
+}
+
+TEST_TABLE({"trial.failing", test_failing}, {"trial.errors", test_errors}, {"trial.starts", test_starts},
+           {"trial.run", test_run}, {"trial.failure", test_failure})

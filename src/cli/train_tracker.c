@@ -3,12 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/motion.h"
 #include "cli/training.h"
 #include "learn/comm.h"
+#include "learn/failing.h"
 #include "learn/motions.h"
 #include "learn/tracker_train.h"
 
@@ -18,8 +20,8 @@
 typedef struct {
     training run;
     const args *a;
-    motions data;
-    clip *clips; /* those to train on; borrowed from data */
+    motions data, hard; /* hard: of the corpora of --failing */
+    clip *clips;        /* those to train on; borrowed from both */
     const char **categories;
     int n;
     double seconds; /* of motion */
@@ -36,20 +38,64 @@ typedef struct {
 
 /* ---- Set up ---- */
 
+static void take_clip(session *s, const clip *c)
+{
+    s->clips[s->n] = *c;
+    s->categories[s->n++] = c->category;
+    s->seconds += c->n / c->fps;
+}
+
+/* Which of the first n clips the model of --from fails on. A training that goes on has them in a file:
+ * another processor rounds otherwise. */
+static hrc_status find_failing(bool *fails, session *s, int n, hrc_error *err)
+{
+    char path[1100];
+    track_model m;
+    snprintf(path, sizeof path, "%s.failing.csv", s->run.out);
+    if (arg(s->a, "resume") && access(path, F_OK) == 0)
+        return failing_load(fails, path, s->hard.clips, n, err);
+    TRY(track_model_load(&m, arg(s->a, "from"), err));
+    if (leads()) cli_note(s->a, "looking for what %s fails on", arg(s->a, "from"));
+    hrc_status status = failing_clips(fails, s->hard.clips, n, &m, &s->a->cfg, s->threads, err);
+    track_model_free(&m);
+    TRY(status);
+    return leads() ? failing_save(path, s->hard.clips, fails, n, err) : HRC_OK;
+}
+
+/* Of their training split; all of it where the model fails on none. */
+static hrc_status choose_failing(session *s, hrc_error *err)
+{
+    int n = 0;
+    for (int i = 0; i < s->hard.n; i++)
+        if (!s->hard.heldout[i]) { /* those that are held out go to the end, by themselves */
+            const clip c = s->hard.clips[i];
+            s->hard.clips[i] = s->hard.clips[n], s->hard.heldout[i] = s->hard.heldout[n];
+            s->hard.clips[n] = c, s->hard.heldout[n++] = false;
+        }
+    bool *fails = calloc((size_t)n + 1, sizeof *fails);
+    if (!fails) return fail(err, HRC_ENOMEM, "train: out of memory");
+    hrc_status status = find_failing(fails, s, n, err);
+    bool any = false;
+    for (int i = 0; i < n; i++) any |= fails[i];
+    for (int i = 0; status == HRC_OK && i < n; i++)
+        if (fails[i] || !any) take_clip(s, &s->hard.clips[i]);
+    free(fails);
+    return status;
+}
+
 /* Of a corpus the training split; of files all. */
 static hrc_status choose_clips(session *s, hrc_error *err)
 {
     const bool corpus = arg(s->a, "corpus") != NULL;
-    s->clips = calloc((size_t)s->data.n, sizeof *s->clips);
-    s->categories = calloc((size_t)s->data.n, sizeof *s->categories);
+    const size_t most = (size_t)(s->data.n + s->hard.n);
+    s->clips = calloc(most, sizeof *s->clips);
+    s->categories = calloc(most, sizeof *s->categories);
     if (!s->clips || !s->categories) return fail(err, HRC_ENOMEM, "train: out of memory");
-    for (int i = 0; i < s->data.n; i++) {
-        if (corpus && s->data.heldout[i]) continue;
-        s->clips[s->n] = s->data.clips[i];
-        s->categories[s->n++] = s->data.clips[i].category;
-        s->seconds += s->data.clips[i].n / s->data.clips[i].fps;
-    }
-    return s->n ? HRC_OK : fail(err, HRC_EINVAL, "%s: every clip is held out", arg(s->a, "corpus"));
+    for (int i = 0; i < s->data.n; i++)
+        if (!corpus || !s->data.heldout[i]) take_clip(s, &s->data.clips[i]);
+    if (s->hard.n) TRY(choose_failing(s, err));
+    const char *corpora = arg(s->a, "corpus") ? arg(s->a, "corpus") : arg(s->a, "failing");
+    return s->n ? HRC_OK : fail(err, HRC_EINVAL, "%s: every clip is held out", corpora);
 }
 
 static hrc_status start_from(session *s, const char *path, hrc_error *err)
@@ -87,6 +133,7 @@ static hrc_status set_up(session *s, const tracker_method *method, int ntrials, 
     TRY(motion_reading(a, &reading, err));
     if (!leads()) reading.noted = NULL;
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, false, err));
+    if (arg(a, "failing")) TRY(motions_load(&s->hard, arg(a, "failing"), NULL, 0, &reading, false, err));
     TRY(choose_clips(s, err));
     TRY(references_build(&s->refs, s->clips, s->n, !strcmp(a->cfg.env_mirror, "on"), s->threads, err));
     const tracker_plan plan = {method,  &a->cfg,    &s->refs, s->categories,
@@ -108,6 +155,7 @@ static void tear_down(session *s)
     free(s->clips);
     free(s->categories);
     motions_free(&s->data);
+    motions_free(&s->hard);
     pool_free(s->threads);
 }
 
@@ -261,7 +309,10 @@ static int run_train_tracker(const args *a)
     const tracker_method *method = tracker_method_find(name);
     double trial_min = 0, ntrials = 0;
     if (!method) return cli_usage(a, "--method is %.40s, expected one of: %s", name, tracker_method_names());
-    if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or --motion FILE");
+    if (!arg(a, "corpus") && !arg(a, "failing") && a->n == 0)
+        return cli_usage(a, "give --corpus FILE or --motion FILE");
+    if (arg(a, "failing") && !arg(a, "from"))
+        return cli_usage(a, "--failing needs --from: which tracker fails?");
     if (!training_options(&s.run, a, "iteration") || !arg_number(a, "iterations", 1, 1e12, &s.iterations) ||
         !arg_number(a, "trials", 0, 100000, &ntrials) ||
         !arg_number(a, "trial-minutes", 0, 1e6, &trial_min) ||
@@ -289,6 +340,8 @@ static const option OPTIONS[] = {
     {"method", "NAME", NULL, "how to train: world-model or ppo (train.method)"},
     {"motion", "FILE...", NULL, "motions to train on; FILE#NAME is one clip of a corpus"},
     {"corpus", "FILE[,FILE]", NULL, "all clips of one or several corpora but those they hold out"},
+    {"failing", "FILE[,FILE]", NULL,
+     "with --from: of one or several corpora the clips that the tracker does not do to the end (MODEL.failing.csv names them)"},
     {"minutes", "N", NULL, "stop and save after so many minutes in all, resumed runs counted together"},
     {"iterations", "N", NULL,
      "stop and save after so many iterations in all; default: train.iterations, the whole schedule"},

@@ -158,19 +158,25 @@ int64_t training_log_bytes(const training *t)
     return ftell(t->log);
 }
 
-void training_motions(const training *t, char *out, size_t size)
+/* Names of files that commas separate, each after `words`. */
+static size_t add_names(char *out, size_t size, size_t used, const char *paths, const char *words)
 {
-    const char *at = arg(t->a, "corpus");
-    size_t used = 0;
-    snprintf(out, size, "clip files");
-    while (at && *at && used < size) {
+    for (const char *at = paths; at && *at && used < size;) {
         char path[1024], name[128];
         const size_t length = strcspn(at, ",");
         snprintf(path, sizeof path, "%.*s", (int)length, at);
         file_stem(name, sizeof name, path);
-        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", name);
+        used += (size_t)snprintf(out + used, size - used, "%s%s%s", used ? ", " : "", words, name);
         at += length + (at[length] == ',');
     }
+    return used;
+}
+
+void training_motions(const training *t, char *out, size_t size)
+{
+    snprintf(out, size, "clip files");
+    const size_t used = add_names(out, size, 0, arg(t->a, "corpus"), "");
+    add_names(out, size, used, arg(t->a, "failing"), "what failed of ");
 }
 
 void training_begin(training *t)

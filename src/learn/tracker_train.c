@@ -83,17 +83,6 @@ static hrc_status choose_starts(tracker_trainer *t, hrc_error *err)
     return HRC_OK;
 }
 
-/* Judged by the exact physics, whatever short cuts the training takes. */
-static config exact_physics(const config *cfg)
-{
-    config c = *cfg, plain = config_default();
-    c.sim_timestep = plain.sim_timestep, c.sim_substeps = plain.sim_substeps;
-    memcpy(c.sim_feet, plain.sim_feet, sizeof c.sim_feet);
-    memcpy(c.sim_self_collision, plain.sim_self_collision, sizeof c.sim_self_collision);
-    memcpy(c.sim_damping, plain.sim_damping, sizeof c.sim_damping);
-    return c;
-}
-
 static hrc_status set_up(tracker_trainer *t, hrc_error *err)
 {
     const tracker_plan *p = &t->plan;
@@ -101,7 +90,7 @@ static hrc_status set_up(tracker_trainer *t, hrc_error *err)
     track_model view;
     TRY(sort_categories(t, err));
     TRY(choose_starts(t, err));
-    t->exact = exact_physics(p->cfg);
+    t->exact = trial_physics(p->cfg);
     TRY(trials_create(&t->court, &t->exact, p->refs, p->threads, err));
     TRY(p->method->create(&t->self, &in, err));
     p->method->model(t->self, &view);

@@ -1,6 +1,7 @@
 #include "learn/trial.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "robot/posture.h"
 #include "robot/state.h"
@@ -15,6 +16,16 @@ struct trials {
     const references *refs;
     pool *threads;
 };
+
+config trial_physics(const config *cfg)
+{
+    config c = *cfg, plain = config_default();
+    c.sim_timestep = plain.sim_timestep, c.sim_substeps = plain.sim_substeps;
+    memcpy(c.sim_feet, plain.sim_feet, sizeof c.sim_feet);
+    memcpy(c.sim_self_collision, plain.sim_self_collision, sizeof c.sim_self_collision);
+    memcpy(c.sim_damping, plain.sim_damping, sizeof c.sim_damping);
+    return c;
+}
 
 hrc_status trials_create(trials **out, const config *cfg, const references *refs, pool *threads,
                          hrc_error *err)

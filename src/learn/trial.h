@@ -30,6 +30,9 @@ typedef struct {
     double joint, height, tilt; /* means over the frames that were run: rad (L2 norm), m, rad */
 } trial;
 
+/* The exact physics, whatever short cuts a training takes. */
+config trial_physics(const config *cfg);
+
 typedef struct trials trials;
 
 /* The physics of the config's section [sim]. References and pool are borrowed. */
