@@ -177,6 +177,35 @@ static void test_road(void)
            says("--corpus FILE or --motion FILE"));
 }
 
+/* What a tracker fails on, as a suite; the road's last tracker is the mean of before and after. */
+static void test_failing(void)
+{
+#define FEW                                                                                                     \
+    "--world.worlds=8 --world.warmup=1024 --world.prefit=1 --world.fit_batch=8 --world.fits=1 --world.batch=8 " \
+    "--world.horizon=4 --world.width=16 --world.buffer=128 --quiet --threads 1 "
+    ENSURE(
+        shell(IN_TEST
+              "$HERACLES corpus build --quiet --all $D/../../motions/wave.safetensors "
+              "$D/../../motions/cmu.safetensors#90_28 -o two.safetensors && $HERACLES train tracker " FEW
+              "--tracker.encoder_width=384 --from $D/../../models/tracker.safetensors --failing "
+              "two.safetensors --iterations 1 -o after.safetensors && cat after.safetensors.failing.csv") ==
+        0);
+    ENSURE(says("clip,first,last,category,hold\n90_28,0,") && !says("wave"));
+    ENSURE(shell("$HERACLES train tracker --failing two.safetensors -o x") == 2 &&
+           says("--failing needs --from"));
+    ENSURE(shell(IN_TEST
+                 "$HERACLES train " FEW "--corpus two.safetensors --train.hard_rounds=1 --train.rounds=0 "
+                 "--train.iterations=1 --train.hard_iterations=1 --planner.width=16 --planner.depth=1 "
+                 "--planner.steps=2 --planner.batch=8 --suite after.safetensors.failing.csv --suite-corpus "
+                 "two.safetensors -o hard && ls hard") == 0);
+    ENSURE(says("hard-1.safetensors\n") && says("tracker-0.safetensors\n") && says("tracker.safetensors\n"));
+    hrc_error err;
+    track_model m;
+    ENSURE_OK(tracker_load(&m, test_path("hard/tracker.safetensors"), &err));
+    ENSURE(strstr(m.trained, "mean of 2 trackers"));
+    track_model_free(&m);
+}
+
 static void test_refusals(void)
 {
     ENSURE(shell("$HERACLES train tracker -o tkx.safetensors") == 2 &&
@@ -221,4 +250,5 @@ TEST_TABLE({"cli_tracker.train", test_train}, {"cli_tracker.killed", test_killed
            {"cli_tracker.from", test_from}, {"cli_tracker.interrupted", test_interrupted},
            {"cli_tracker.refusals", test_refusals}, {"cli_tracker.overwrite", test_overwrite},
            {"cli_tracker.light", test_light}, {"cli_tracker.presets", test_presets},
-           {"cli_tracker.road", test_road}, {"cli_tracker.processes", test_processes})
+           {"cli_tracker.road", test_road}, {"cli_tracker.failing", test_failing},
+           {"cli_tracker.processes", test_processes})

@@ -26,9 +26,16 @@ typedef struct {
     const char *name, *value; /* of a stage's command line; a flag has the value "1" */
 } setting;
 
-/* The tracker; a first planner, rounds of practice and another planner, which see the root's position; the
- * one that is used, of encoders and IMU alone; the report. */
-typedef enum { STAGE_TRACKER, STAGE_PRACTICE, STAGE_PLANNER, STAGE_BLIND, STAGE_REPORT } stage_kind;
+/* The tracker; rounds in which it is taught what it fails on; a first planner, rounds of practice and another
+ * planner, which see the root's position; the one that is used, of encoders and IMU alone; the report. */
+typedef enum {
+    STAGE_TRACKER,
+    STAGE_HARD,
+    STAGE_PRACTICE,
+    STAGE_PLANNER,
+    STAGE_BLIND,
+    STAGE_REPORT
+} stage_kind;
 
 typedef struct {
     stage_kind kind;
@@ -82,13 +89,78 @@ static const char *with_getups(const road *r, text *both)
     return corpus || getups ? both->data : NULL;
 }
 
+/* What it fails on is looked for in a corpus. */
+static int hard_rounds(const road *r)
+{
+    return arg(r->a, "corpus") ? r->a->cfg.train_hard_rounds : 0;
+}
+
+/* The last one has no number. */
+static void tracker_path(char out[PATH], const road *r, int round)
+{
+    if (round == hard_rounds(r))
+        snprintf(out, PATH, "%s", r->tracker);
+    else
+        path_of(out, r, "tracker", round);
+}
+
 static int train_tracker(const road *r)
 {
+    char out[PATH];
     text corpora = {0};
-    const setting given[] = {{"corpus", with_getups(r, &corpora)}, {"out", r->tracker}, {"resume", "1"}, {0}};
+    tracker_path(out, r, 0);
+    const setting given[] = {{"corpus", with_getups(r, &corpora)}, {"out", out}, {"resume", "1"}, {0}};
     const int code = run_command(r, &CMD_TRAIN_TRACKER, given, true);
     text_free(&corpora);
     return code;
+}
+
+/* A trained tracker goes on by small steps, in a world model that is fitted well before the first of them. */
+static void settings_of_hard_round(config *c)
+{
+    c->train_iterations = c->train_hard_iterations;
+    c->world_warmup *= 4;
+    c->world_prefit *= 12;
+    c->world_rate /= 4;
+    c->world_rate_warmup = 300;
+    c->world_settle = 0;
+}
+
+static int average(const road *r, const char *before, const char *after, const char *mean)
+{
+    const char *both[] = {before, after};
+    const setting given[] = {{"out", mean}, {0}};
+    args a = *r->a;
+    road of_both = *r;
+    of_both.a = &a;
+    a.operands = both, a.n = COUNT(both);
+    if (!leads()) return EXIT_DONE;
+    remove(mean); /* of an attempt that was stopped */
+    return run_command(&of_both, &CMD_AVERAGE, given, true);
+}
+
+/* The tracker goes on with everything, what it fails on twice in the list; then it is the mean of what it
+ * was, which is precise, and of what it became, which does more. */
+static int train_on_failures(const road *r, int round)
+{
+    char before[PATH], hard[PATH], mean[PATH];
+    args a = *r->a;
+    road harder = *r;
+    text corpora = {0};
+    harder.a = &a;
+    settings_of_hard_round(&a.cfg);
+    tracker_path(before, r, round - 1);
+    path_of(hard, r, "hard", round);
+    tracker_path(mean, r, round);
+    const setting given[] = {{"corpus", with_getups(r, &corpora)},
+                             {"from", before},
+                             {"failing", arg(r->a, "corpus")},
+                             {"out", hard},
+                             {"resume", "1"},
+                             {0}};
+    const int code = run_command(&harder, &CMD_TRAIN_TRACKER, given, false);
+    text_free(&corpora);
+    return code == EXIT_DONE && !cli_interrupted() ? average(r, before, hard, mean) : code;
 }
 
 /* With the planner of the round before. In the first half of the rounds recorded ways up lead, then the
@@ -176,7 +248,7 @@ static int report(const road *r)
 
 static int stages(const road *r)
 {
-    return 4 + 2 * r->a->cfg.train_rounds;
+    return 4 + hard_rounds(r) + 2 * r->a->cfg.train_rounds;
 }
 
 static stage stage_at(const road *r, int i)
@@ -184,14 +256,16 @@ static stage stage_at(const road *r, int i)
     if (i == 0) return (stage){STAGE_TRACKER, 0};
     if (i == stages(r) - 1) return (stage){STAGE_REPORT, 0};
     if (i == stages(r) - 2) return (stage){STAGE_BLIND, 0};
+    if (i <= hard_rounds(r)) return (stage){STAGE_HARD, i};
+    i -= hard_rounds(r);
     return (stage){i % 2 ? STAGE_PLANNER : STAGE_PRACTICE, i / 2};
 }
 
 static const char *stage_name(char *out, size_t size, stage s)
 {
-    static const char *const NAMES[] = {"tracker", "practice", "planner", "planner for encoders and IMU",
-                                        "report"};
-    const bool numbered = s.kind == STAGE_PRACTICE || s.kind == STAGE_PLANNER;
+    static const char *const NAMES[] = {
+        "tracker", "what it fails on", "practice", "planner", "planner for encoders and IMU", "report"};
+    const bool numbered = s.kind == STAGE_HARD || s.kind == STAGE_PRACTICE || s.kind == STAGE_PLANNER;
     snprintf(out, size, numbered ? "%s %d" : "%s", NAMES[s.kind], s.round);
     return out;
 }
@@ -200,6 +274,7 @@ static int run_stage(const road *r, stage s)
 {
     switch (s.kind) {
     case STAGE_TRACKER: return train_tracker(r);
+    case STAGE_HARD: return train_on_failures(r, s.round);
     case STAGE_PRACTICE: return practise(r, s.round);
     case STAGE_PLANNER: return train_planner(r, s.round);
     case STAGE_BLIND: return train_blind_planner(r);
