@@ -143,12 +143,12 @@ static void test_presets(void)
     hrc_error err;
     track_model m;
     ENSURE_OK(tracker_load(&m, test_path("general1.safetensors"), &err));
-    ENSURE(strstr(m.config, "hard_push = 5") && strstr(m.config, "anchored = 0.5"));
+    ENSURE(strstr(m.config, "give_up = 0.005") && strstr(m.config, "anchored = 0.5"));
     ENSURE(strstr(m.config, "encoder_width = 16")); /* the line's own wins, wherever it stands */
     track_model_free(&m);
     ENSURE(shell("$HERACLES train tracker --preset huge --motion a.csv -o x") == 2 &&
            says("general, clip, quick or paper"));
-    ENSURE(shell("$HERACLES help preset") == 0 && says("### general") && says("hard_push"));
+    ENSURE(shell("$HERACLES help preset") == 0 && says("### general") && says("give_up"));
 }
 
 /* All stages in a folder; killed in the middle, the same line goes on to the same models. */

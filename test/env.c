@@ -28,7 +28,7 @@ typedef struct {
 static config quiet_config(void)
 {
     config cfg = config_default();
-    strcpy(cfg.env_push, "off"), strcpy(cfg.env_randomise, "off"), strcpy(cfg.env_perturb, "off");
+    cfg.env_push_scale = 0, strcpy(cfg.env_randomise, "off"), strcpy(cfg.env_perturb, "off");
     strcpy(cfg.env_mirror, "off"), strcpy(cfg.tracker_basis, "reference");
     cfg.env_start_noise = 0;
     return cfg;
@@ -334,7 +334,7 @@ static void test_paces(void)
     static bed b;
     static float actions[WORLDS * HRC_JOINTS];
     config cfg = quiet_config();
-    cfg.env_paced = 1, cfg.env_pace = 1.5;
+    cfg.env_paced = 1;
     start_frame = 20, nseen = 0;
     bed_make(&b, cfg, 1, &FIXED);
     const ref_clip *c = &b.refs.clips[0];
@@ -443,12 +443,11 @@ static void roll(bed *b, int threads, uint64_t *hash)
     static float actions[WORLDS * HRC_JOINTS];
     rng r = rng_make(1, 1);
     cfg.env_sensor_noise = 1;
-    cfg.env_push_min_s = cfg.env_push_max_s = 0.2;
     bed_make(b, cfg, threads, NULL);
     env_arrays out = arrays(b);
     env_reset(b->e, &out);
     *hash = 1469598103934665603u;
-    for (int step = 0; step < 40; step++) {
+    for (int step = 0; step < 80; step++) { /* a push comes after 50 at the least */
         for (int i = 0; i < COUNT(actions); i++) actions[i] = 0.5f * rng_normal(&r);
         env_step(b->e, actions, &out);
         const struct {

@@ -223,7 +223,6 @@ static void test_foreign(void)
     hrc_error err;
     void *t = NULL;
     static const char *const GIVEN[][2] = {{"env.start_noise=2", "half of the noise is used"},
-                                           {"sampling.adaptive_share=0.5", "set world.hard_share"},
                                            {"sampling.measure=failure", "failures are counted"}};
     for (int i = 0; i < COUNT(GIVEN); i++) {
         config cfg = config_default();

@@ -47,7 +47,12 @@ static const char RETIRED[] =
     "world.gradient_history=10 world.reconstruct=8 world.action=0.005 world.noise=0.3 world.recent=300 "
     "world.start_noise=0.5 world.ease=0.5 world.end_height=0.3 world.end_angle=1.0 "
     "world.precision>train.precision env.end_height:method env.end_gravity:method env.end_angle:method "
-    "env.end_effector:method ";
+    "env.end_effector:method env.friction_max=1.2 env.perturb_joint=0.01 env.q0_offset=0.01 "
+    "env.push_min_s=1.0 env.push_max_s=3.0 env.push=on env.pace=1.5 env.hard_push=5.0 "
+    "planner.velocities=on planner.under_way=on planner.noise=on planner.weights=on control.precision=float "
+    "tracker.encoder_depth>tracker.depth tracker.action_depth>tracker.depth "
+    "tracker.critic_depth>tracker.depth sampling.adaptive_share>sampling.hard_share "
+    "world.hard_share>sampling.hard_share world.heavy:method ";
 
 /* "=value", ">other" or ":part" of a key that is retired. */
 static bool retired(char found[64], const char *section, const char *key)

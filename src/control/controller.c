@@ -52,7 +52,6 @@ hrc_options control_options(const config *cfg, uint64_t seed)
                                   .t_start = (float)cfg->control_t_start,
                                   .noise = (float)cfg->control_noise,
                                   .cold = !strcmp(cfg->control_warm_start, "off"),
-                                  .bf16 = !strcmp(cfg->control_precision, "bf16"),
                                   .threads = 1},
                          .replan = cfg->control_replan,
                          .leash_m = cfg->control_leash,

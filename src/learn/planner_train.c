@@ -45,9 +45,9 @@ struct planner_trainer {
 #define NOISE_POS 0.04f  /* m */
 #define NOISE_ROT 0.08f  /* rad */
 
-static bool on(const char *word)
+static bool has(const config *cfg, const char *part)
 {
-    return !strcmp(word, "on");
+    return strcmp(cfg->planner_without, part) != 0;
 }
 
 static plan_layout layout_of(const config *cfg)
@@ -55,8 +55,8 @@ static plan_layout layout_of(const config *cfg)
     return (plan_layout){.form = strcmp(cfg->planner_form, "paper") ? PLAN_ANCHORED : PLAN_PAPER,
                          .horizon = cfg->planner_horizon,
                          .position = cfg->planner_dims == PLAN_D,
-                         .velocities = on(cfg->planner_velocities),
-                         .under_way = on(cfg->planner_under_way)};
+                         .velocities = has(cfg, "velocities"),
+                         .under_way = has(cfg, "under_way")};
 }
 
 tuple_options planner_tuple_options(const config *cfg)
@@ -65,8 +65,8 @@ tuple_options planner_tuple_options(const config *cfg)
         .layout = layout_of(cfg),
         .stride = STRIDE,
         .max_segment = MAX_SEGMENT,
-        .noise = on(cfg->planner_noise),
-        .weighted = on(cfg->planner_weights),
+        .noise = has(cfg, "noise"),
+        .weighted = has(cfg, "weights"),
         .low_repeat = LOW_REPEAT,
         .noise_joint = NOISE_JOINT,
         .noise_pos = NOISE_POS,

@@ -64,7 +64,7 @@ hrc_status sampling_create(sampling *s, const config *cfg, const references *ref
 {
     *s = (sampling){.by_failure = strcmp(cfg->sampling_measure, "failure") == 0,
                     .rate = cfg->sampling_rate,
-                    .share = cfg->sampling_adaptive_share,
+                    .share = cfg->sampling_hard_share,
                     .cap = cfg->sampling_cap,
                     .warmup = cfg->sampling_warmup};
     for (int c = 0; c < refs->n; c++) s->n += bins_of(&refs->clips[c]);

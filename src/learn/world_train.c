@@ -40,6 +40,7 @@
 static const end_rules RULES = {
     .height = 0.3, .low = 0.3, .leap = 0.12, .gravity = INFINITY, .angle = 1, .effector = INFINITY};
 #define START_NOISE 0.5
+#define HEAVY 0.25 /* share of a run after which a robot on the ground weighs in full (world.light) */
 
 typedef struct {
     float *params, *grads;
@@ -86,8 +87,6 @@ static hrc_status check_foreign(const config *c, hrc_error *err)
         bool given;
     } FOREIGN[] = {
         {"env.start_noise", "half of the noise is used", c->env_start_noise != plain.env_start_noise},
-        {"sampling.adaptive_share", "set world.hard_share",
-         c->sampling_adaptive_share != plain.sampling_adaptive_share},
         {"sampling.measure", "failures are counted",
          strcmp(c->sampling_measure, plain.sampling_measure) != 0},
     };
@@ -102,7 +101,6 @@ static config environment_config(const config *cfg)
 {
     config c = *cfg;
     c.env_start_noise = START_NOISE;
-    c.sampling_adaptive_share = cfg->world_hard_share;
     snprintf(c.sampling_measure, sizeof c.sampling_measure, "failure");
     return c;
 }
@@ -558,14 +556,12 @@ static void set_schedule(world_trainer *t, double done)
 {
     const double dwell = done > 1 - t->cfg.world_settle ? 0.5 : 1;
     t->failing_share = dwell * t->cfg.world_failing_share;
-    t->starts.share = dwell * t->cfg.sampling_adaptive_share;
+    t->starts.share = dwell * t->cfg.sampling_hard_share;
     t->hardness = hardness(t, done);
     env_hardness(t->real_world.world, t->hardness);
     t->policy.optimiser.options.average = averaging(t);
     env_push_share(t->real_world.world, done < PUSH_RAMP && !t->adopted ? done / PUSH_RAMP : 1);
-    env_light(t->real_world.world, done < t->cfg.world_heavy && !t->adopted
-                                       ? t->cfg.world_light * (1 - done / t->cfg.world_heavy)
-                                       : 0);
+    env_light(t->real_world.world, done < HEAVY && !t->adopted ? t->cfg.world_light * (1 - done / HEAVY) : 0);
     t->world.optimiser.options.rate = decayed(FIT_RATE, t->cfg.world_final_rate, done);
     t->policy.optimiser.options.rate = decayed(t->cfg.world_rate, t->cfg.world_final_rate, done);
 }

@@ -11,26 +11,28 @@
 static const double START_POS[3] = {0.05, 0.05, 0.01}, START_ROT[3] = {0.1, 0.1, 0.2}, START_JOINT = 0.1;
 static const double PUSH_LIN[3] = {0.5, 0.5, 0.2}, PUSH_ANG[3] = {0.52, 0.52, 0.78};
 
+#define PUSH_MIN_S 1 /* between pushes */
+#define PUSH_MAX_S 3
+#define HARD_PUSH 5 /* strongest of hard episodes, m/s */
 #define HARD_WAIT 2 /* times as long between the pushes of hard episodes: there has to be time to get up */
+
+#define FRICTION_MAX 1.2
+#define JOINT_ZERO 0.01    /* calibration error, rad */
+#define PERTURB_JOINT 0.01 /* noise on the joints of the reference that is shown, rad */
+#define PACE 1.5           /* of references that are done faster or slower: by this factor at the most */
 
 /* Sensor noise at factor 1. */
 static const float NOISE_GRAVITY = 0.05f, NOISE_GYRO = 0.2f, NOISE_Q = 0.01f, NOISE_QD = 0.5f;
 
 env_options env_options_of(const config *c, double period)
 {
-    return (env_options){.push = strcmp(c->env_push, "on") == 0,
-                         .randomise = strcmp(c->env_randomise, "on") == 0,
+    return (env_options){.randomise = strcmp(c->env_randomise, "on") == 0,
                          .perturb = strcmp(c->env_perturb, "on") == 0,
                          .start_noise = c->env_start_noise,
-                         .push_min_s = c->env_push_min_s,
-                         .push_max_s = c->env_push_max_s,
                          .push_scale = c->env_push_scale,
                          .friction_min = c->env_friction_min,
-                         .friction_max = c->env_friction_max,
                          .com_x = c->env_com_x,
                          .com_yz = c->env_com_yz,
-                         .q0_offset = c->env_q0_offset,
-                         .perturb_joint = c->env_perturb_joint,
                          .perturb_ang_vel = c->env_perturb_ang_vel,
                          .perturb_rotation = c->env_perturb_rotation,
                          .sensor_noise = c->env_sensor_noise,
@@ -40,9 +42,7 @@ env_options env_options_of(const config *c, double period)
                          .restart_share = c->env_restart_share,
                          .anchored = c->env_anchored,
                          .paced = c->env_paced,
-                         .pace = c->env_pace,
                          .hard_share = c->env_hard_share,
-                         .hard_push = c->env_hard_push,
                          .give_up = c->env_give_up,
                          .hardness = 1,
                          .lead = OBS_LEAD,
@@ -100,16 +100,16 @@ static void randomise(env_one *w, const env_options *o)
 {
     rng *r = &w->dice;
     sim_params *p = &w->sim.params;
-    p->friction = o->friction_min + (o->friction_max - o->friction_min) * rng_double(r);
+    p->friction = o->friction_min + (FRICTION_MAX - o->friction_min) * rng_double(r);
     p->torso_com[0] = within(r, o->com_x);
     p->torso_com[1] = within(r, o->com_yz);
     p->torso_com[2] = within(r, o->com_yz);
-    for (int i = 0; i < HRC_JOINTS; i++) w->offset[i] = within(r, o->q0_offset);
+    for (int i = 0; i < HRC_JOINTS; i++) w->offset[i] = within(r, JOINT_ZERO);
 }
 
-static double push_wait(rng *r, const env_options *o, bool hard)
+static double push_wait(rng *r, bool hard)
 {
-    const double wait = o->push_min_s + (o->push_max_s - o->push_min_s) * rng_double(r);
+    const double wait = PUSH_MIN_S + (PUSH_MAX_S - PUSH_MIN_S) * rng_double(r);
     return hard ? HARD_WAIT * wait : wait;
 }
 
@@ -117,7 +117,7 @@ static double push_wait(rng *r, const env_options *o, bool hard)
 static double draw_pace(rng *r, const ref_clip *c, const env_options *o)
 {
     if (c->leaps || !(rng_double(r) < o->paced)) return 1;
-    const double slow = -log(o->pace), fast = log(fmin(o->pace, c->fastest));
+    const double slow = -log(PACE), fast = log(fmin(PACE, c->fastest));
     return exp(slow + (fast - slow) * rng_double(r));
 }
 
@@ -153,7 +153,7 @@ void place_robot(env_one *w, const sim *s, const env_options *o, const double *q
     w->sim.want_contact = true;
     sim_reset(s, &w->sim, qpos, qvel);
     if (o->randomise) randomise(w, o);
-    w->next_push_s = push_wait(&w->dice, o, w->hard);
+    w->next_push_s = push_wait(&w->dice, w->hard);
 }
 
 void start_episode(env_one *w, const sim *s, const references *refs, const env_options *o, env_place place)
@@ -185,7 +185,7 @@ void shown_frame(float qpos[HRC_NQ], float qvel[HRC_NV], const env_one *w, const
 /* Any direction over the floor; small ones are the rule. */
 static void hard_push(double lin[3], double ang[3], rng *r, const env_options *o)
 {
-    const double u = rng_double(r), speed = o->hard_push * o->hardness * u * u,
+    const double u = rng_double(r), speed = HARD_PUSH * o->hardness * u * u,
                  heading = within(r, 3.14159265358979323846);
     lin[0] = speed * cos(heading), lin[1] = speed * sin(heading), lin[2] = within(r, 0.2 * speed);
     within3(ang, r, PUSH_ANG, speed);
@@ -193,7 +193,7 @@ static void hard_push(double lin[3], double ang[3], rng *r, const env_options *o
 
 void maybe_push(env_one *w, const env_options *o, double share, double period)
 {
-    if (!o->push) return;
+    if (!(o->push_scale > 0)) return;
     w->next_push_s -= period;
     if (w->next_push_s > 0) return;
     double lin[3], ang[3];
@@ -204,7 +204,7 @@ void maybe_push(env_one *w, const env_options *o, double share, double period)
         within3(ang, &w->dice, PUSH_ANG, share * o->push_scale);
     }
     sim_push(&w->sim, lin, ang);
-    w->next_push_s = push_wait(&w->dice, o, w->hard);
+    w->next_push_s = push_wait(&w->dice, w->hard);
 }
 
 static float noise(rng *r, double half)
@@ -223,7 +223,7 @@ void perturb_window(env_one *w, const env_options *o, float window[OBS_WINDOW])
         quat_expf(turn, axis);
         quat_mulf(error, error, turn);
         quat_to_6df(m + OBS_REF_ROT, error);
-        for (int i = 0; i < HRC_JOINTS; i++) m[OBS_REF_Q + i] += noise(r, o->perturb_joint);
+        for (int i = 0; i < HRC_JOINTS; i++) m[OBS_REF_Q + i] += noise(r, PERTURB_JOINT);
     }
 }
 

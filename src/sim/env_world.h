@@ -49,13 +49,13 @@ typedef struct {
 } env_one;
 
 typedef struct {
-    bool push, randomise, perturb;
-    double start_noise, push_min_s, push_max_s, push_scale;
-    double friction_min, friction_max, com_x, com_yz, q0_offset;
-    double perturb_joint, perturb_ang_vel, perturb_rotation, sensor_noise;
+    bool randomise, perturb;
+    double start_noise, push_scale;
+    double friction_min, com_x, com_yz;
+    double perturb_ang_vel, perturb_rotation, sensor_noise;
     double fallen_share, guided_share, toppled_share, restart_share;
-    double anchored, paced, pace;
-    double hard_share, hard_push, give_up;
+    double anchored, paced;
+    double hard_share, give_up;
     double hardness; /* factor on shares and pushes of hard episodes now, 0 .. 1 */
     int lead, longest;
     obs_rotation rotation;

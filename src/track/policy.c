@@ -92,8 +92,8 @@ policy_shape policy_from_config(const config *cfg)
     policy_shape s = {.window = OBS_WINDOW,
                       .proprio = OBS_PROPRIO,
                       .actions = HRC_JOINTS,
-                      .encoder = policy_halving(cfg->tracker_encoder_width, cfg->tracker_encoder_depth),
-                      .action = policy_halving(cfg->tracker_action_width, cfg->tracker_action_depth),
+                      .encoder = policy_halving(cfg->tracker_encoder_width, cfg->tracker_depth),
+                      .action = policy_halving(cfg->tracker_action_width, cfg->tracker_depth),
                       .activation = ACT_ELU,
                       .token = {.kind = quant_kind_of(cfg->tracker_quantizer),
                                 .dim = cfg->tracker_token,
@@ -107,7 +107,7 @@ policy_shape policy_from_config(const config *cfg)
 
 void critic_from_config(critic *c, const config *cfg)
 {
-    policy_hidden hidden = policy_halving(cfg->tracker_critic_width, cfg->tracker_critic_depth);
+    policy_hidden hidden = policy_halving(cfg->tracker_critic_width, cfg->tracker_depth);
     critic_init(c, OBS_CRITIC, &hidden, ACT_ELU);
 }
 #endif
