@@ -50,22 +50,36 @@ static void test_killed(void)
     ENSURE(atoi(shell_output) == 4);
 }
 
-/* What one method trained, another begins with: without an update the weights and statistics stay. */
+/* Whether the tracker old.safetensors and another have the same weights; the scales of what they see are the
+ * same. */
+static bool same_as_old(const char *other)
+{
+    hrc_error err;
+    track_model old, new;
+    ENSURE_OK(tracker_load(&old, test_path("old.safetensors"), &err));
+    ENSURE_OK(tracker_load(&new, test_path(other), &err));
+    ENSURE(memcmp(old.proprio.shift, new.proprio.shift, sizeof(float) * OBS_P) == 0);
+    ENSURE(memcmp(old.window.scale, new.window.scale, sizeof(float) * OBS_M) == 0);
+    const bool same = memcmp(old.params, new.params, sizeof(float) * old.net.log_std) == 0;
+    track_model_free(&old), track_model_free(&new);
+    return same;
+}
+
+/* What one method trained, another begins with, or the same: without an update of the policy its weights and
+ * scales stay. PPO's critic learns alone for 30 rollouts. */
 static void test_from(void)
 {
     const char *const again = IN_TEST
         "$HERACLES train tracker --quiet --threads 1 --motion $D/../../motions/wave.safetensors " SMALL
         "--from old.safetensors --float --iterations 1 --world.worlds=8 --world.warmup=1024 --world.prefit=1 "
         "--world.fit_batch=8 --world.fits=1 --world.updates=0 -o new.safetensors";
-    hrc_error err;
-    track_model old, new;
     ENSURE(shell(IN_TEST TRAIN "--iterations 2 --float -o old.safetensors") == 0);
     ENSURE(shell(again) == 0);
-    ENSURE_OK(tracker_load(&old, test_path("old.safetensors"), &err));
-    ENSURE_OK(tracker_load(&new, test_path("new.safetensors"), &err));
-    ENSURE(memcmp(old.params, new.params, sizeof(float) * old.net.layout.count) == 0);
-    ENSURE(memcmp(old.proprio.shift, new.proprio.shift, sizeof(float) * OBS_P) == 0);
-    track_model_free(&old), track_model_free(&new);
+    ENSURE(same_as_old("new.safetensors"));
+    ENSURE(shell(IN_TEST TRAIN "--from old.safetensors --float --iterations 30 -o on.safetensors") == 0);
+    ENSURE(same_as_old("on.safetensors"));
+    ENSURE(shell(IN_TEST TRAIN "--from old.safetensors --float --iterations 31 -o onward.safetensors") == 0);
+    ENSURE(!same_as_old("onward.safetensors"));
     ENSURE(shell(IN_TEST TRAIN
                  "--tracker.action_width=24 --from old.safetensors --iterations 1 -o tkx.safetensors") == 1);
     ENSURE(says("old.safetensors: action.0.weight has another shape"));

@@ -22,6 +22,10 @@ enum { EXTRA_KL, EXTRA_SURROGATE, EXTRA_CLIPPED, EXTRA_VALUE, EXTRA_RECONSTRUCTI
 #define CRITIC_RATE 1e-3
 #define CHUNK 64 /* rows that one item copies */
 
+/* Of a trained actor that goes on. */
+#define CRITIC_FIRST 30  /* rollouts from which the critic learns alone: until then advantages are noise */
+#define ADOPTED_STD 0.2f /* highest standard deviation of its actions at first */
+
 /* ---- Create ---- */
 
 typedef struct {
@@ -257,16 +261,28 @@ static void steer_rate(ppo *p, double kl)
     if (kl < c->ppo_kl / 2 && kl > 0) *rate = fmin(c->ppo_rate_max, *rate * RATE_FACTOR);
 }
 
-static hrc_status apply(ppo *p, double norms[2], hrc_error *err)
+static bool critic_alone(const ppo *p)
+{
+    return p->adopted &&
+           p->judge_adam.step < (int64_t)CRITIC_FIRST * p->cfg->ppo_epochs * p->cfg->ppo_minibatches;
+}
+
+static double step_actor(ppo *p, double norms[2])
 {
     float *log_std = p->model.params + p->model.net.log_std;
     if (!(p->cfg->ppo_std_rate > 0)) p->spread.options.rate = p->actor.options.rate;
     norms[0] += adam_step(&p->actor, &p->ops, p->threads, p->model.params, p->grads);
     const double spread =
         adam_step(&p->spread, &p->ops, p->threads, log_std, p->grads + p->model.net.log_std);
+    for (int i = 0; i < HRC_JOINTS; i++) log_std[i] = fmaxf(log_std[i], logf(STD_MIN));
+    return spread;
+}
+
+static hrc_status apply(ppo *p, double norms[2], hrc_error *err)
+{
+    const double spread = critic_alone(p) ? 0 : step_actor(p, norms);
     norms[1] +=
         adam_step(&p->judge_adam, &p->ops, p->threads, p->judge_params, p->grads + p->model.net.layout.count);
-    for (int i = 0; i < HRC_JOINTS; i++) log_std[i] = fmaxf(log_std[i], logf(STD_MIN));
     if (isfinite(norms[0]) && isfinite(norms[1]) && isfinite(spread)) return HRC_OK;
     return fail(err, HRC_ENONFINITE, "ppo: the gradient of update %lld is not finite",
                 (long long)p->judge_adam.step + 1);
@@ -364,6 +380,9 @@ static hrc_status ppo_begin_with(void *self, const track_model *m, hrc_error *er
 {
     ppo *p = self;
     TRY(track_model_adopt(&p->model, m, err));
+    float *log_std = p->model.params + p->model.net.log_std;
+    for (int i = 0; i < HRC_JOINTS; i++) log_std[i] = fminf(log_std[i], logf(ADOPTED_STD));
+    p->adopted = 1;
     memcpy(p->actor.averaged, p->model.params, sizeof(float) * p->model.net.layout.count);
     return HRC_OK;
 }
@@ -393,6 +412,7 @@ static void ppo_state(void *self, state_list *l)
     adam_state(&p->actor, l, "ppo.actor.");
     adam_state(&p->spread, l, "ppo.std.");
     adam_state(&p->judge_adam, l, "ppo.judge.");
+    state_add(l, "ppo.", "adopted", DT_I64, &p->adopted, 1);
     state_add(l, "ppo.", "rate", DT_F64, &p->actor.options.rate, 1);
     normal_state(&p->model.proprio, l, "ppo.normal.proprio.");
     normal_state(&p->model.window, l, "ppo.normal.window.");

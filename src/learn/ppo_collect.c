@@ -37,7 +37,7 @@ void ppo_merge_statistics(ppo *p)
     for (int i = 0; i < COUNT(normals); i++) {
         const size_t size = NORMAL_SUMS(normals[i]->n);
         comm_sum_doubles(p->sums[i], size);
-        normal_merge(normals[i], p->sums[i]);
+        if (!p->adopted || normals[i] == &p->judge_normal) normal_merge(normals[i], p->sums[i]);
         memset(p->sums[i], 0, size * sizeof *p->sums[i]);
     }
 }

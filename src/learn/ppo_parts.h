@@ -52,6 +52,8 @@ typedef struct {
     float *last, *judge_in, *new_logp, *dlogp; /* (n), (n, OBS_CRITIC), (batch), (batch) */
     float *dmean, *new_value, *dvalue;         /* (batch, 29), (batch), (batch) */
     rng dice;
+    int64_t
+        adopted; /* 1: the actor began as a trained one; it keeps its scales, and the critic learns first */
 } ppo;
 
 /* T steps with the present policy; advantages and targets from them. */
