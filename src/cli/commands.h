@@ -19,6 +19,7 @@
     X(CORPUS_BUILD) \
     X(CORPUS_INFO) \
     X(CORPUS_SELECT) \
+    X(CORPUS_REHEARSE) \
     X(CORPUS_SUITES) \
     X(PRACTICE) \
     X(TRAIN) \

@@ -3,6 +3,7 @@
  * which are done, and with which settings. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -139,26 +140,47 @@ static int average(const road *r, const char *before, const char *after, const c
     return run_command(&of_both, &CMD_AVERAGE, given, true);
 }
 
-/* The tracker goes on with everything, what it fails on twice in the list; then it is the mean of what it
- * was, which is precise, and of what it became, which does more. */
+/* By the first process; the others wait for the file. */
+static int rehearse(const road *r, const char *tracker, const char *out)
+{
+    char first[PATH];
+    const char *corpus = arg(r->a, "corpus"), *operands[] = {first};
+    const setting given[] = {{"tracker", tracker}, {"out", out}, {0}};
+    args a = *r->a;
+    road of_corpus = *r;
+    double done = 0;
+    int code = EXIT_DONE;
+    of_corpus.a = &a;
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(corpus, ","), corpus);
+    a.operands = operands, a.n = 1;
+    if (leads() && access(out, F_OK) != 0) code = run_command(&of_corpus, &CMD_CORPUS_REHEARSE, given, true);
+    comm_sum_doubles(&done, 1);
+    return code;
+}
+
+/* What the tracker fails on is rehearsed, and it goes on with everything and the rehearsals; then it is the
+ * mean of what it was, which is precise, and of what it became, which does more. */
 static int train_on_failures(const road *r, int round)
 {
-    char before[PATH], hard[PATH], mean[PATH];
+    char before[PATH], rehearsed[PATH], hard[PATH], mean[PATH];
     args a = *r->a;
     road harder = *r;
     text corpora = {0};
     harder.a = &a;
     settings_of_hard_round(&a.cfg);
     tracker_path(before, r, round - 1);
+    path_of(rehearsed, r, "rehearsed", round);
     path_of(hard, r, "hard", round);
     tracker_path(mean, r, round);
     const setting given[] = {{"corpus", with_getups(r, &corpora)},
                              {"from", before},
-                             {"failing", arg(r->a, "corpus")},
+                             {"rehearsed", rehearsed},
                              {"out", hard},
                              {"resume", "1"},
                              {0}};
-    const int code = run_command(&harder, &CMD_TRAIN_TRACKER, given, false);
+    int code = rehearse(r, before, rehearsed);
+    if (code == EXIT_DONE && !cli_interrupted())
+        code = run_command(&harder, &CMD_TRAIN_TRACKER, given, false);
     text_free(&corpora);
     return code == EXIT_DONE && !cli_interrupted() ? average(r, before, hard, mean) : code;
 }

@@ -3,14 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/motion.h"
 #include "cli/training.h"
 #include "learn/comm.h"
-#include "learn/failing.h"
 #include "learn/motions.h"
 #include "learn/tracker_train.h"
 
@@ -20,10 +18,10 @@
 typedef struct {
     training run;
     const args *a;
-    motions data, hard; /* hard: of the corpora of --failing */
-    clip *clips;        /* those to train on; borrowed from both */
+    motions data, rehearsals;
+    clip *clips; /* those to train on; borrowed from both */
     const char **categories;
-    int n;
+    int n, first_rehearsal;
     double seconds; /* of motion */
     pool *threads;
     references refs;
@@ -45,57 +43,37 @@ static void take_clip(session *s, const clip *c)
     s->seconds += c->n / c->fps;
 }
 
-/* Which of the first n clips the model of --from fails on. A training that goes on has them in a file:
- * another processor rounds otherwise. */
-static hrc_status find_failing(bool *fails, session *s, int n, hrc_error *err)
-{
-    char path[1100];
-    track_model m;
-    snprintf(path, sizeof path, "%s.failing.csv", s->run.out);
-    if (arg(s->a, "resume") && access(path, F_OK) == 0)
-        return failing_load(fails, path, s->hard.clips, n, err);
-    TRY(track_model_load(&m, arg(s->a, "from"), err));
-    if (leads()) cli_note(s->a, "looking for what %s fails on", arg(s->a, "from"));
-    hrc_status status = failing_clips(fails, s->hard.clips, n, &m, &s->a->cfg, s->threads, err);
-    track_model_free(&m);
-    TRY(status);
-    return leads() ? failing_save(path, s->hard.clips, fails, n, err) : HRC_OK;
-}
-
-/* Of their training split; all of it where the model fails on none. */
-static hrc_status choose_failing(session *s, hrc_error *err)
-{
-    int n = 0;
-    for (int i = 0; i < s->hard.n; i++)
-        if (!s->hard.heldout[i]) { /* those that are held out go to the end, by themselves */
-            const clip c = s->hard.clips[i];
-            s->hard.clips[i] = s->hard.clips[n], s->hard.heldout[i] = s->hard.heldout[n];
-            s->hard.clips[n] = c, s->hard.heldout[n++] = false;
-        }
-    bool *fails = calloc((size_t)n + 1, sizeof *fails);
-    if (!fails) return fail(err, HRC_ENOMEM, "train: out of memory");
-    hrc_status status = find_failing(fails, s, n, err);
-    bool any = false;
-    for (int i = 0; i < n; i++) any |= fails[i];
-    for (int i = 0; status == HRC_OK && i < n; i++)
-        if (fails[i] || !any) take_clip(s, &s->hard.clips[i]);
-    free(fails);
-    return status;
-}
-
 /* Of a corpus the training split; of files all. */
 static hrc_status choose_clips(session *s, hrc_error *err)
 {
     const bool corpus = arg(s->a, "corpus") != NULL;
-    const size_t most = (size_t)(s->data.n + s->hard.n);
+    const size_t most = (size_t)(s->data.n + s->rehearsals.n);
     s->clips = calloc(most, sizeof *s->clips);
     s->categories = calloc(most, sizeof *s->categories);
     if (!s->clips || !s->categories) return fail(err, HRC_ENOMEM, "train: out of memory");
     for (int i = 0; i < s->data.n; i++)
         if (!corpus || !s->data.heldout[i]) take_clip(s, &s->data.clips[i]);
-    if (s->hard.n) TRY(choose_failing(s, err));
-    const char *corpora = arg(s->a, "corpus") ? arg(s->a, "corpus") : arg(s->a, "failing");
-    return s->n ? HRC_OK : fail(err, HRC_EINVAL, "%s: every clip is held out", corpora);
+    s->first_rehearsal = s->n;
+    for (int i = 0; i < s->rehearsals.n; i++)
+        if (!s->rehearsals.heldout[i]) take_clip(s, &s->rehearsals.clips[i]);
+    return s->n ? HRC_OK : fail(err, HRC_EINVAL, "%s: every clip is held out", arg(s->a, "corpus"));
+}
+
+/* By name. Every copy of a clip that was rehearsed gives way to its rehearsals. */
+static hrc_status pair_rehearsals(session *s, hrc_error *err)
+{
+    for (int i = s->first_rehearsal; i < s->n; i++) {
+        int original = -1;
+        for (int k = 0; k < s->first_rehearsal; k++)
+            if (!strcmp(s->clips[k].name, s->clips[i].name)) {
+                TRY(references_pair(&s->refs, i, k, err));
+                original = k;
+            }
+        if (original < 0)
+            return fail(err, HRC_EINVAL, "%s: holds a rehearsal of \"%.80s\", which is not trained on",
+                        arg(s->a, "rehearsed"), s->clips[i].name);
+    }
+    return HRC_OK;
 }
 
 static hrc_status start_from(session *s, const char *path, hrc_error *err)
@@ -133,9 +111,11 @@ static hrc_status set_up(session *s, const tracker_method *method, int ntrials, 
     TRY(motion_reading(a, &reading, err));
     if (!leads()) reading.noted = NULL;
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, false, err));
-    if (arg(a, "failing")) TRY(motions_load(&s->hard, arg(a, "failing"), NULL, 0, &reading, false, err));
+    if (arg(a, "rehearsed"))
+        TRY(motions_load(&s->rehearsals, arg(a, "rehearsed"), NULL, 0, &reading, false, err));
     TRY(choose_clips(s, err));
     TRY(references_build(&s->refs, s->clips, s->n, !strcmp(a->cfg.env_mirror, "on"), s->threads, err));
+    TRY(pair_rehearsals(s, err));
     const tracker_plan plan = {method,  &a->cfg,    &s->refs, s->categories,
                                a->seed, s->threads, ntrials,  arg(a, "float") != NULL};
     TRY(tracker_trainer_create(&s->trainer, &plan, err));
@@ -155,7 +135,7 @@ static void tear_down(session *s)
     free(s->clips);
     free(s->categories);
     motions_free(&s->data);
-    motions_free(&s->hard);
+    motions_free(&s->rehearsals);
     pool_free(s->threads);
 }
 
@@ -309,10 +289,7 @@ static int run_train_tracker(const args *a)
     const tracker_method *method = tracker_method_find(name);
     double trial_min = 0, ntrials = 0;
     if (!method) return cli_usage(a, "--method is %.40s, expected one of: %s", name, tracker_method_names());
-    if (!arg(a, "corpus") && !arg(a, "failing") && a->n == 0)
-        return cli_usage(a, "give --corpus FILE or --motion FILE");
-    if (arg(a, "failing") && !arg(a, "from"))
-        return cli_usage(a, "--failing needs --from: which tracker fails?");
+    if (!arg(a, "corpus") && a->n == 0) return cli_usage(a, "give --corpus FILE or --motion FILE");
     if (!training_options(&s.run, a, "iteration") || !arg_number(a, "iterations", 1, 1e12, &s.iterations) ||
         !arg_number(a, "trials", 0, 100000, &ntrials) ||
         !arg_number(a, "trial-minutes", 0, 1e6, &trial_min) ||
@@ -340,8 +317,8 @@ static const option OPTIONS[] = {
     {"method", "NAME", NULL, "how to train: world-model or ppo (train.method)"},
     {"motion", "FILE...", NULL, "motions to train on; FILE#NAME is one clip of a corpus"},
     {"corpus", "FILE[,FILE]", NULL, "all clips of one or several corpora but those they hold out"},
-    {"failing", "FILE[,FILE]", NULL,
-     "with --from: of one or several corpora the clips that the tracker does not do to the end (MODEL.failing.csv names them)"},
+    {"rehearsed", "FILE", NULL,
+     "rehearsals of clips of the corpus (corpus rehearse): taught instead of these, while these are shown"},
     {"minutes", "N", NULL, "stop and save after so many minutes in all, resumed runs counted together"},
     {"iterations", "N", NULL,
      "stop and save after so many iterations in all; default: train.iterations, the whole schedule"},

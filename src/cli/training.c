@@ -176,7 +176,7 @@ void training_motions(const training *t, char *out, size_t size)
 {
     snprintf(out, size, "clip files");
     const size_t used = add_names(out, size, 0, arg(t->a, "corpus"), "");
-    add_names(out, size, used, arg(t->a, "failing"), "what failed of ");
+    add_names(out, size, used, arg(t->a, "rehearsed"), "rehearsals ");
 }
 
 void training_begin(training *t)

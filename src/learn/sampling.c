@@ -52,11 +52,12 @@ static int kind_of(const ref_clip *c, sampling_bin b)
 static void weigh_kinds(sampling *s, const references *refs, double even)
 {
     double frames[KINDS] = {0}, most = 0;
-    for (int b = 0; b < s->n; b++) frames[kind_of(&refs->clips[s->bins[b].clip], s->bins[b])] += s->bins[b].n;
+    for (int b = 0; b < s->n; b++)
+        frames[kind_of(&refs->clips[s->bins[b].clip], s->bins[b])] += s->weight[b] * s->bins[b].n;
     for (int k = 0; k < KINDS; k++) most = fmax(most, frames[k]);
     for (int b = 0; b < s->n; b++) {
         const double share = frames[kind_of(&refs->clips[s->bins[b].clip], s->bins[b])] / most;
-        s->weight[b] *= fmin(RARE_MOST, pow(share, -even));
+        if (share > 0) s->weight[b] *= fmin(RARE_MOST, pow(share, -even));
     }
 }
 
@@ -74,8 +75,8 @@ hrc_status sampling_create(sampling *s, const config *cfg, const references *ref
         for (int first = 0; first < refs->clips[c].n - 1; first += SAMPLING_BIN, b++) {
             int left = refs->clips[c].n - 1 - first;
             s->bins[b] = (sampling_bin){c, first, left < SAMPLING_BIN ? left : SAMPLING_BIN};
-            s->difficulty[b] = FIRST_DIFFICULTY;
-            s->weight[b] = 1;
+            s->difficulty[b] = refs->clips[c].rehearsed ? 0 : FIRST_DIFFICULTY;
+            s->weight[b] = refs->clips[c].rehearsed ? 0 : 1;
         }
     }
     s->first_bin[refs->n] = s->n;

@@ -168,9 +168,11 @@ int trial_starts_every(trial_start *out, const references *refs, double seconds)
 {
     const int every = seconds * FPS < 1 ? 1 : (int)(seconds * FPS + 0.5);
     int n = 0;
-    for (int c = 0; c < refs->n; c++)
+    for (int c = 0; c < refs->n; c++) {
+        if (refs->clips[c].original >= 0) continue; /* a rehearsal: its original is what is asked for */
         for (int at = 0; at == 0 || at + every / 2 < refs->clips[c].n - 1; at += every, n++)
             if (out) out[n] = (trial_start){c, at};
+    }
     return n;
 }
 

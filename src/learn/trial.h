@@ -50,8 +50,8 @@ hrc_status trials_run(trials *t, const track_model *m, const trial_start *starts
 /* Frame 0 of one clip and n-1 more, evenly spread: 0, 1/n, 2/n, ... of its length. */
 void trial_starts_spread(trial_start *out, const references *refs, int which, int n);
 
-/* One start every `seconds` of every clip, as long as half of that (or the whole clip) is left. Returns how
- * many; out NULL: only counts. */
+/* One start every `seconds` of every clip that is no rehearsal, as long as half of that (or the whole clip)
+ * is left. Returns how many; out NULL: only counts. */
 int trial_starts_every(trial_start *out, const references *refs, double seconds);
 
 /* ---- Summary ---- */

@@ -314,12 +314,12 @@ static void act(const env *e, env_one *w, const float *action, int worker)
     w->after.clip = w->clip, w->after.mirrored = w->mirrored;
     w->after.at = w->at, w->after.pace = w->pace;
     w->after.anchored = w->anchored, w->after.lost = w->lost;
-    w->after.shown_clip = w->guided ? w->shown.clip : -1, w->after.shown_mirrored = w->shown.mirrored;
+    w->after.shown_clip = shows_another(w) ? w->shown.clip : -1, w->after.shown_mirrored = w->shown.mirrored;
     w->after.shown_at = w->shown.at, w->after.shown_pace = w->shown.pace, w->after.shown_yaw = w->shown_yaw;
     memcpy(w->after.qpos, w->sim.qpos, sizeof w->after.qpos);
     memcpy(w->after.qvel, w->sim.qvel, sizeof w->after.qvel);
     w->at += w->pace;
-    if (w->guided) advance_shown(w, e->refs);
+    if (shows_another(w)) advance_shown(w, e->refs);
     w->steps++;
     ref_between(&w->now, &e->refs->clips[w->clip], w->mirrored, w->at, w->pace);
 }

@@ -23,7 +23,8 @@ static int list_clip(fallen_moment *out, const references *refs, int which)
 {
     const ref_clip *c = &refs->clips[which];
     int n = 0;
-    for (int i = 0; i < c->n && !c->leaps; i += EVERY) { /* no robot gets up by a kip-up */
+    if (c->leaps || c->rehearsed) return 0; /* no robot gets up by a kip-up, nor as it is not able to */
+    for (int i = 0; i < c->n; i += EVERY) {
         if (!moment_at(c, i)) continue;
         for (int side = 0; side < (c->mirrored ? 2 : 1); side++, n++) {
             const ref_frame *f = side ? &c->mirrored[i] : &c->frames[i];
@@ -125,6 +126,7 @@ bool start_guided(env_one *w, sim *s, const references *refs, const env_options 
     if (!x->n || !lie_still(w, s, worker) || !begin_get_up(w, s, refs, o, x, false)) return false;
     w->guided = draw_upright(&shown, w, refs, o, starts);
     if (!w->guided) return true;
+    w->rehearsed = false;
     w->shown = shown;
     ref_pose_between(qpos, qvel, &refs->clips[shown.clip], shown.mirrored, shown.at, shown.pace);
     for (int k = 0; k < 4; k++) robot[k] = (float)w->sim.qpos[3 + k];
@@ -135,12 +137,15 @@ bool start_guided(env_one *w, sim *s, const references *refs, const env_options 
 bool guide_again(env_one *w, const sim *s, const references *refs, const env_options *o,
                  const fallen_index *x)
 {
+    const env_place shown = w->shown;
+    const double yaw = w->shown_yaw;
     float was[4], is[4];
     for (int k = 0; k < 4; k++) was[k] = (float)w->sim.qpos[3 + k];
     if (!begin_get_up(w, s, refs, o, x, false)) return false;
     for (int k = 0; k < 4; k++) is[k] = (float)w->sim.qpos[3 + k];
-    w->guided = true;
-    w->shown_yaw += (double)heading_between(was, is);
+    w->guided = true, w->rehearsed = false;
+    w->shown = shown;
+    w->shown_yaw = yaw + (double)heading_between(was, is);
     return true;
 }
 

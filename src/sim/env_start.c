@@ -20,6 +20,7 @@ static const double PUSH_LIN[3] = {0.5, 0.5, 0.2}, PUSH_ANG[3] = {0.52, 0.52, 0.
 #define JOINT_ZERO 0.01    /* calibration error, rad */
 #define PERTURB_JOINT 0.01 /* noise on the joints of the reference that is shown, rad */
 #define PACE 1.5           /* of references that are done faster or slower: by this factor at the most */
+#define ORIGINAL 0.7       /* of the episodes on a rehearsal: the policy is shown its original */
 
 /* Sensor noise at factor 1. */
 static const float NOISE_GRAVITY = 0.05f, NOISE_GYRO = 0.2f, NOISE_Q = 0.01f, NOISE_QD = 0.5f;
@@ -116,7 +117,7 @@ static double push_wait(rng *r, bool hard)
 /* Log-uniform between the slowest and the fastest that the motion allows. */
 static double draw_pace(rng *r, const ref_clip *c, const env_options *o)
 {
-    if (c->leaps || !(rng_double(r) < o->paced)) return 1;
+    if (c->leaps || c->original >= 0 || !(rng_double(r) < o->paced)) return 1;
     const double slow = -log(PACE), fast = log(fmin(PACE, c->fastest));
     return exp(slow + (fast - slow) * rng_double(r));
 }
@@ -129,6 +130,17 @@ env_place draw_place(env_one *w, const references *refs, const env_options *o, i
     return p;
 }
 
+/* A rehearsal is what the robot can do; its original is what it will be shown. */
+static bool show_original(env_one *w, const references *refs, env_place place)
+{
+    const int original = refs->clips[place.clip].original;
+    if (original < 0 || rng_double(&w->dice) >= ORIGINAL) return false;
+    w->shown = place;
+    w->shown.clip = original;
+    w->shown_yaw = 0;
+    return true;
+}
+
 void begin_episode(env_one *w, const references *refs, const env_options *o, env_place place)
 {
     w->clip = place.clip;
@@ -138,6 +150,7 @@ void begin_episode(env_one *w, const references *refs, const env_options *o, env
     w->anchored = o->anchored > 0 && rng_double(&w->dice) < o->anchored;
     w->hard = o->hard_share > 0 && rng_double(&w->dice) < o->hard_share * o->hardness;
     w->guided = w->lost = false;
+    w->rehearsed = show_original(w, refs, place);
     w->lost_at = place.at; /* for those that begin lost: never a time of the clip before */
     w->within = 0;
     w->steps = 0;
@@ -169,9 +182,9 @@ void start_episode(env_one *w, const sim *s, const references *refs, const env_o
 void shown_reference(float qpos[HRC_NQ], float qvel[HRC_NV], const env_one *w, const references *refs,
                      int ahead)
 {
-    const env_place p = w->guided ? w->shown : (env_place){w->clip, w->at, w->pace, w->mirrored};
+    const env_place p = shows_another(w) ? w->shown : (env_place){w->clip, w->at, w->pace, w->mirrored};
     ref_pose_between(qpos, qvel, &refs->clips[p.clip], p.mirrored, p.at + ahead * p.pace, p.pace);
-    if (w->guided) ref_turn(qpos, qvel, w->shown_yaw);
+    if (shows_another(w)) ref_turn(qpos, qvel, w->shown_yaw);
 }
 
 void shown_frame(float qpos[HRC_NQ], float qvel[HRC_NV], const env_one *w, const references *refs, int ahead)

@@ -59,8 +59,8 @@ static bool world_fine(const env_one *w, const references *refs)
     return sim_fine(&w->sim) && state_dice_fine(&w->dice) && is_time(refs, w->clip, w->at) &&
            is_frame(refs, w->clip, w->first) && FINITE(w->pace) && FINITE(w->lost_at) && w->within >= 0 &&
            finite_floats((const float *)&w->now, sizeof w->now / sizeof(float)) && is_flag(&w->anchored) &&
-           is_flag(&w->hard) && is_flag(&w->guided) && guide_fine(w, refs) && is_flag(&w->lost) &&
-           w->steps >= 0 && is_flag(&w->mirrored) &&
+           is_flag(&w->hard) && is_flag(&w->guided) && is_flag(&w->rehearsed) && guide_fine(w, refs) &&
+           is_flag(&w->lost) && w->steps >= 0 && is_flag(&w->mirrored) &&
            (!*(const unsigned char *)&w->mirrored || refs->clips[w->clip].mirrored) &&
            FINITE(w->next_push_s) && FINITE(w->offset) && FINITE(w->score) && FINITE(w->terms) &&
            finite_floats(w->action, HRC_JOINTS) && finite_floats(w->history.p[0], OBS_PROPRIO) &&

@@ -28,8 +28,9 @@ typedef struct {
     ref_frame now;   /* the reference there */
     bool anchored;   /* the policy is shown the reference by way of `anchor` */
     plan_offset anchor;
-    bool guided;               /* the policy is shown another motion than the get-up it is taught ... */
-    env_place shown;           /* ... this one, */
+    bool rehearsed;            /* the policy is shown the original of the rehearsal it is taught */
+    bool guided;               /* the policy is shown another motion than the get-up it is taught */
+    env_place shown;           /* in either case: this one, */
     double shown_yaw;          /* turned so far about the vertical, rad, */
     double stands_at;          /* until the get-up stands: its time then, in frames */
     bool hard, lost;           /* it goes on beyond the bounds; it is beyond them */
@@ -72,6 +73,12 @@ void start_episode(env_one *w, const sim *s, const references *refs, const env_o
 /* Its parts: a new episode of this world; the robot's state with what is drawn anew. */
 void begin_episode(env_one *w, const references *refs, const env_options *o, env_place place);
 void place_robot(env_one *w, const sim *s, const env_options *o, const double *qpos, const double *qvel);
+
+/* The policy is shown another motion than it is taught. */
+static inline bool shows_another(const env_one *w)
+{
+    return w->guided || w->rehearsed;
+}
 
 /* The reference that the policy is shown, so many frames after its present time: as it is, and by way of the
  * anchor where there is one. */

@@ -109,7 +109,7 @@ static hrc_status make_room(references *r, const clip *clips, bool mirror, hrc_e
         if (c->n < 2 || fabs(c->fps - FPS) > 1e-6)
             return fail(err, HRC_EINVAL, "%s: %d frames at %g Hz, expected at least 2 at %g", c->name, c->n,
                         c->fps, FPS);
-        r->clips[i] = (ref_clip){.name = arena_strdup(&r->memory, c->name), .n = c->n};
+        r->clips[i] = (ref_clip){.name = arena_strdup(&r->memory, c->name), .n = c->n, .original = -1};
         r->clips[i].frames = ARENA_NEW(&r->memory, ref_frame, c->n);
         if (mirror) r->clips[i].mirrored = ARENA_NEW(&r->memory, ref_frame, c->n);
         if (!r->clips[i].name || !r->clips[i].frames || (mirror && !r->clips[i].mirrored))
@@ -133,6 +133,17 @@ hrc_status references_build(references *r, const clip *clips, int n, bool mirror
     free(b.errors);
     if (status < 0) references_free(r);
     return status;
+}
+
+hrc_status references_pair(references *r, int rehearsal, int original, hrc_error *err)
+{
+    ref_clip *c = &r->clips[rehearsal], *of = &r->clips[original];
+    if (c->n > of->n)
+        return fail(err, HRC_EINVAL, "%s: its rehearsal has %d frames, expected at most its own %d", of->name,
+                    c->n, of->n);
+    c->original = original;
+    of->rehearsed = true;
+    return HRC_OK;
 }
 
 /* ---- Between frames ---- */

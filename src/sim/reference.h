@@ -24,6 +24,8 @@ typedef struct {
     ref_frame *mirrored; /* (n), or NULL */
     double fastest;      /* pace at which a joint reaches its speed limit; 1 when the motion leaps */
     bool leaps;          /* gravity has a pace of its own: neither faster nor slower */
+    int original;        /* of a rehearsal (learn/rehearse.h): the clip that was rehearsed; else -1 */
+    bool rehearsed;      /* another clip is its rehearsal: it is shown, but nothing is taught by it */
 } ref_clip;
 
 typedef struct {
@@ -36,6 +38,9 @@ typedef struct {
 hrc_status references_build(references *r, const clip *clips, int n, bool mirror, pool *threads,
                             hrc_error *err);
 void references_free(references *r);
+
+/* Clip `rehearsal` is what physics make of clip `original`, frame by frame. */
+hrc_status references_pair(references *r, int rehearsal, int original, hrc_error *err);
 
 /* The motion at a moment between frames (at, in frames; after the last one, the last), done `pace` times as
  * fast as it was recorded; pace 0: it stands still there. All of a frame, or its pose and velocities alone.

@@ -1,0 +1,170 @@
+/* Rehearsals: search goes further than the tracker alone, whatever the threads; what is shown and taught of
+ * them in training. */
+#include "learn/rehearse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/sampling.h"
+#include "motion/corpus.h"
+#include "sim/env.h"
+#include "synthetic.h"
+#include "test.h"
+
+enum { FRAMES = 61, WORLDS = 16, STEPS = 200 };
+
+/* The first steps of a walk and a tracker that has learned nothing: the motors aim at the reference. */
+typedef struct {
+    config cfg;
+    clip walk;
+    references refs;
+    track_model model;
+} bed;
+
+static void bed_make(bed *b, pool *threads)
+{
+    hrc_error err;
+    corpus c;
+    clip whole;
+    b->cfg = config_default();
+    strcpy(b->cfg.tracker_basis, "reference");
+    b->cfg.tracker_encoder_width = b->cfg.tracker_action_width = 16;
+    ENSURE_OK(corpus_open(&c, "motions/cmu.safetensors", &err));
+    ENSURE_OK(corpus_clip(&c, corpus_find(&c, "91_01"), &whole, &err));
+    ENSURE_OK(clip_cut(&b->walk, &whole, 60, 60 + FRAMES - 1, &err));
+    clip_free(&whole);
+    corpus_close(&c);
+    ENSURE_OK(references_build(&b->refs, &b->walk, 1, false, threads, &err));
+    ENSURE_OK(track_model_create(&b->model, &b->cfg, 5, &err));
+}
+
+static void bed_free(bed *b)
+{
+    track_model_free(&b->model);
+    references_free(&b->refs);
+    clip_free(&b->walk);
+}
+
+/* Mean error of the joints over all frames is what a robot that fell early has much of. */
+static rehearsal run(float *qpos, int threads, int samples, uint64_t seed)
+{
+    bed b;
+    pool *p;
+    rehearser *r;
+    rehearsal out;
+    hrc_error err;
+    const rehearse_options o = {.beam = samples > 8 ? 4 : 1, .samples = samples, .horizon = 20, .seed = seed};
+    ENSURE_OK(pool_create(&p, threads, &err));
+    bed_make(&b, p);
+    ENSURE_OK(rehearser_create(&r, &b.model, &b.cfg, p, &err));
+    ENSURE_OK(rehearse(r, &b.refs.clips[0], &o, threads - 1, qpos, &out, &err));
+    for (int i = 0; i < HRC_NQ; i++) ENSURE(qpos[i] == b.walk.qpos[i]);
+    rehearser_free(r);
+    bed_free(&b);
+    pool_free(p);
+    return out;
+}
+
+static void test_search(void)
+{
+    static float few[FRAMES * HRC_NQ], many[FRAMES * HRC_NQ], again[FRAMES * HRC_NQ];
+    const rehearsal least = run(few, 1, 1, 3), most = run(many, 1, 64, 3);
+    ENSURE(least.frames == FRAMES - 1 && least.until < least.frames); /* alone it falls */
+    ENSURE(most.until > least.until + 5 && most.within > least.within);
+    ENSURE(most.searched > 0 && most.searched <= 1);
+    run(again, 2, 64, 3);
+    ENSURE(memcmp(many, again, sizeof many) == 0);
+    run(again, 1, 64, 4);
+    ENSURE(memcmp(many, again, sizeof many) != 0);
+}
+
+/* ---- In training ---- */
+
+typedef struct {
+    clip clips[3]; /* another motion, an original, its rehearsal */
+    references refs;
+    pool *threads;
+} trio;
+
+static void trio_make(trio *t)
+{
+    hrc_error err;
+    synthetic_turn(&t->clips[0], 121, 50);
+    synthetic_turn(&t->clips[1], 201, 50);
+    synthetic_turn(&t->clips[2], 201, 50);
+    for (int i = 0; i < t->clips[2].n; i++) clip_frame(&t->clips[2], i)[2] -= 0.03f;
+    ENSURE_OK(pool_create(&t->threads, 2, &err));
+    ENSURE_OK(references_build(&t->refs, t->clips, 3, true, t->threads, &err));
+    ENSURE_OK(references_pair(&t->refs, 2, 1, &err));
+    ENSURE(references_pair(&t->refs, 1, 0, &err) == HRC_EINVAL); /* longer than its original */
+}
+
+static void trio_free(trio *t)
+{
+    references_free(&t->refs);
+    pool_free(t->threads);
+    for (int i = 0; i < 3; i++) clip_free(&t->clips[i]);
+}
+
+static void test_draws(void)
+{
+    static trio t;
+    hrc_error err;
+    sampling s;
+    rng dice = rng_make(1, 1);
+    config cfg = config_default();
+    cfg.sampling_even = 0.5;
+    trio_make(&t);
+    ENSURE_OK(sampling_create(&s, &cfg, &t.refs, &err));
+    int drawn[3] = {0};
+    for (int i = 0; i < 2000; i++) {
+        int which, frame;
+        sampling_draw(&s, &dice, &which, &frame);
+        drawn[which]++;
+    }
+    ENSURE(drawn[0] > 300 && drawn[1] == 0 && drawn[2] > 300);
+    sampling_free(&s);
+    trio_free(&t);
+}
+
+static void draw_rehearsal(const void *ctx, rng *r, int *which, int *frame)
+{
+    (void)ctx;
+    *which = 2, *frame = (int)(rng_double(r) * 150);
+}
+
+/* The rehearsal is what is judged; in most episodes its original is what the policy sees, at the same moment
+ * and pace. */
+static void test_shown(void)
+{
+    static trio t;
+    static float proprio[WORLDS * OBS_PROPRIO], window[WORLDS * OBS_WINDOW], actions[WORLDS * HRC_JOINTS];
+    static uint8_t end[WORLDS];
+    hrc_error err;
+    env *e;
+    config cfg = config_default();
+    cfg.env_paced = 1;
+    const env_starts starts = {.draw = draw_rehearsal};
+    const end_rules rules = {.height = 0.3, .low = 0.3, .leap = 0.3, .gravity = 2, .angle = 1, .effector = 1};
+    const env_arrays out = {.proprio = proprio, .window = window, .end = end};
+    trio_make(&t);
+    ENSURE_OK(env_create(&e, &cfg, &rules, &t.refs, WORLDS, 7, &starts, t.threads, &err));
+    env_reset(e, &out);
+    int shown = 0, all = 0;
+    for (int k = 0; k < STEPS; k++) {
+        env_step(e, actions, &out);
+        for (int i = 0; i < WORLDS; i++, all++) {
+            const env_after *a = env_last(e, i);
+            ENSURE(a->clip == 2 && a->pace == 1);
+            if (a->shown_clip < 0) continue;
+            shown++;
+            ENSURE(a->shown_clip == 1 && a->shown_at == a->at && a->shown_pace == 1 && a->shown_yaw == 0 &&
+                   a->shown_mirrored == a->mirrored);
+        }
+    }
+    ENSURE(shown > all / 2 && shown < all * 9 / 10);
+    env_free(e);
+    trio_free(&t);
+}
+
+TEST_TABLE({"rehearse.search", test_search}, {"rehearse.draws", test_draws}, {"rehearse.shown", test_shown})
