@@ -205,8 +205,8 @@ static hrc_status check_rollout(const session *s, const rollout *r, const ref_cl
     return HRC_OK;
 }
 
-/* True in *taken: it stays within the bounds to the end. */
-static hrc_status take(session *s, int item, corpus_item *out, bool *taken, hrc_error *err)
+/* True in *taken: it stays within the bounds to the end. Else why not. */
+static hrc_status take(session *s, int item, corpus_item *out, bool *taken, hrc_error *why, hrc_error *err)
 {
     const corpus_entry *e = &s->source.clips[s->entries[s->which[item]]];
     const ref_clip *c = &s->refs.clips[item];
@@ -214,17 +214,18 @@ static hrc_status take(session *s, int item, corpus_item *out, bool *taken, hrc_
     char path[1400];
     rollout r;
     clip motion;
-    hrc_error why;
     rollout_path(path, sizeof path, s, item);
     TRY(rollout_load(&r, path, err));
     hrc_status status = check_rollout(s, &r, c, path, err);
     if (status == HRC_OK) rehearsal_count(&s->results[item], r.qpos, c);
     *taken = status == HRC_OK && s->results[item].within == s->results[item].frames;
+    fail(why, HRC_EINVAL, "%s: within the bounds for %d of %d frames", c->name, s->results[item].within,
+         s->results[item].frames);
     if (*taken) status = clip_create(&motion, c->n, CORPUS_FPS, c->name, err);
     if (status == HRC_OK && *taken) {
         memcpy(motion.qpos, r.qpos, sizeof(float) * HRC_NQ * (size_t)c->n);
         status = clip_label(&motion, e->category, e->source, e->licence, err);
-        *taken = status == HRC_OK && corpus_admit(out, &motion, &note, &why) == HRC_OK;
+        *taken = status == HRC_OK && corpus_admit(out, &motion, &note, why) == HRC_OK;
         clip_free(&motion);
     }
     rollout_free(&r);
@@ -234,23 +235,24 @@ static hrc_status take(session *s, int item, corpus_item *out, bool *taken, hrc_
 static hrc_status write_corpus(session *s, corpus_item *items, int *taken, hrc_error *err)
 {
     corpus_left_out *left_out = calloc((size_t)s->todo, sizeof *left_out);
+    hrc_error *why = calloc((size_t)s->todo, sizeof *why);
     const char *thanks = tensorfile_text(&s->source.file, "acknowledgement", "");
     const tensor_meta meta[] = {{"acknowledgement", thanks}};
     int nleft = 0;
-    hrc_status status = left_out ? HRC_OK : fail(err, HRC_ENOMEM, "rehearsal: out of memory");
+    hrc_status status = left_out && why ? HRC_OK : fail(err, HRC_ENOMEM, "rehearsal: out of memory");
     for (int i = 0; i < s->todo && status == HRC_OK; i++) {
-        bool taking;
-        status = take(s, i, &items[*taken], &taking, err);
+        bool taking = false;
+        status = take(s, i, &items[*taken], &taking, &why[nleft], err);
         if (taking)
             ++*taken;
         else
-            left_out[nleft++] = (corpus_left_out){s->refs.clips[i].name, "no way was found to the end"};
+            left_out[nleft] = (corpus_left_out){s->refs.clips[i].name, why[nleft].text}, nleft++;
     }
     if (status == HRC_OK && !*taken)
         status = fail(err, HRC_EINVAL, "%s: of %d clips none was done to its end; more --samples may help",
                       s->source.file.path, s->todo);
     if (status == HRC_OK) status = corpus_write(s->out, items, *taken, left_out, nleft, meta, 1, err);
-    free(left_out);
+    free(left_out), free(why);
     return status;
 }
 
