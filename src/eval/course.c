@@ -39,21 +39,24 @@ static void compare_links(frame_error *out, const double *qpos, const double *re
     }
 }
 
-void frame_compare(frame_error *out, const double qpos[HRC_NQ], const double qvel[HRC_NV],
-                   const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV])
+frame_error frame_compare(const sim_world *w, const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV])
 {
     double rq[HRC_NQ], rv[HRC_NV];
     g1_state a, b;
     for (int i = 0; i < HRC_NQ; i++) rq[i] = (double)ref_qpos[i];
     for (int i = 0; i < HRC_NV; i++) rv[i] = (double)ref_qvel[i];
-    g1_state_read(&a, qpos, qvel);
+    g1_state_read(&a, w->qpos, w->qvel);
     g1_state_read(&b, rq, rv);
-    const tracking_error e = tracking_error_of(&a, ref_qpos);
-    *out = (frame_error){.joint_rad = e.joint, .height_m = e.height, .ori_rad = e.tilt};
-    out->linvel_mps = distance(a.lin_vel, b.lin_vel);
-    out->complete = out->height_m < FOLLOWS_HEIGHT_M && out->ori_rad < FOLLOWS_TILT_RAD;
-    out->strict = out->height_m < STRICT_HEIGHT && fabs(a.gravity[2] - b.gravity[2]) < STRICT_GRAVITY;
-    compare_links(out, qpos, rq);
+    const tracking_error t = tracking_error_of(&a, ref_qpos);
+    frame_error e = {.joint_rad = t.joint,
+                     .height_m = t.height,
+                     .ori_rad = t.tilt,
+                     .linvel_mps = distance(a.lin_vel, b.lin_vel)};
+    e.complete = !w->diverged && e.height_m < FOLLOWS_HEIGHT_M && e.ori_rad < FOLLOWS_TILT_RAD;
+    e.strict =
+        !w->diverged && e.height_m < STRICT_HEIGHT && fabs(a.gravity[2] - b.gravity[2]) < STRICT_GRAVITY;
+    compare_links(&e, w->qpos, rq);
+    return e;
 }
 
 void tally_add(tally *t, const frame_error *e)
@@ -69,6 +72,15 @@ void tally_add(tally *t, const frame_error *e)
     t->sum.linvel_mps += e->linvel_mps;
     t->sum.mpjpe_local_mm += e->mpjpe_local_mm;
     t->sum.mpjpe_global_mm += e->mpjpe_global_mm;
+}
+
+bool tally_judge(tally *t, const sim_world *w, const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV],
+                 rollout *record, double t_s)
+{
+    const frame_error e = frame_compare(w, ref_qpos, ref_qvel);
+    if (!e.complete && !t->failed && record) rollout_note(record, t_s, "lost the reference");
+    tally_add(t, &e);
+    return e.complete;
 }
 
 void tally_figures(figures *out, const tally *t)
@@ -217,59 +229,51 @@ typedef struct {
     course_result *out;
 } running;
 
-void course_world(const course *c, const double *start, const sim *physics, sim_world *w)
+void world_on_frame(sim_world *w, const sim *physics, const float qpos[HRC_NQ], const float qvel[HRC_NV])
 {
-    double qpos[HRC_NQ], qvel[HRC_NV];
-    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)clip_frame(&c->motion, c->first)[i];
-    for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)c->qvel[(size_t)c->first * HRC_NV + (size_t)i];
+    double q[HRC_NQ], v[HRC_NV];
+    for (int i = 0; i < HRC_NQ; i++) q[i] = (double)qpos[i];
+    for (int i = 0; i < HRC_NV; i++) v[i] = (double)qvel[i];
     *w = (sim_world){0};
-    sim_reset(physics, w, start ? start : qpos, start ? NULL : qvel);
+    sim_reset(physics, w, q, v);
 }
 
-/* The state as the step finds it. */
-static void record_pose(running *r, int i)
+void course_world(const course *c, const double *start, const sim *physics, sim_world *w)
 {
-    for (int k = 0; r->record && k < HRC_NQ; k++)
-        r->record->qpos[(size_t)i * HRC_NQ + (size_t)k] = (float)r->world.qpos[k];
+    world_on_frame(w, physics, clip_frame(&c->motion, c->first), c->qvel + (size_t)c->first * HRC_NV);
+    if (start) sim_reset(physics, w, start, NULL);
 }
 
 static hrc_status act(running *r, int i, hrc_error *err)
 {
     const float *ref = clip_frame(&r->t->motion, r->t->first + i);
-    record_pose(r, i);
+    double before[HRC_NQ];
+    memcpy(before, r->world.qpos, sizeof before);
     if (r->m->control) {
         TRY(loop_step(r->m->control, r->m->physics, &r->world, r->m->worker, &r->target, err));
-        if (r->record) rollout_control(r->record, i, hrc_controller_report(r->m->control));
-        return HRC_OK;
+    } else {
+        for (int k = 0; k < HRC_JOINTS; k++)
+            r->target.q[k] = (double)ref[HRC_NQ + 7 + k]; /* of the next frame */
+        sim_step_one(r->m->physics, &r->world, r->target.q, r->m->worker);
     }
-    double q[HRC_JOINTS];
-    for (int k = 0; k < HRC_JOINTS; k++) q[k] = (double)ref[HRC_NQ + 7 + k]; /* of the next frame */
-    sim_step_one(r->m->physics, &r->world, q, r->m->worker);
-    if (r->record) memcpy(r->record->ref + (size_t)i * HRC_NQ, ref, HRC_NQ * sizeof *ref);
+    if (!r->record) return HRC_OK;
+    rollout_robot(r->record, i, before, &r->target, r->world.torque);
+    if (r->m->control)
+        rollout_control(r->record, i, hrc_controller_report(r->m->control));
+    else
+        memcpy(r->record->ref + (size_t)i * HRC_NQ, ref, HRC_NQ * sizeof *ref);
     return HRC_OK;
-}
-
-/* What the step did to the joints. */
-static void record_torque(running *r, int i)
-{
-    for (int k = 0; r->record && k < HRC_JOINTS; k++)
-        r->record->torque[i * HRC_JOINTS + k] = (float)r->world.torque[k];
 }
 
 static void judge(running *r, int i)
 {
     const course *t = r->t;
     const size_t frame = (size_t)(t->first + i);
-    frame_error e;
-    frame_compare(&e, r->world.qpos, r->world.qvel, t->motion.qpos + frame * HRC_NQ,
-                  t->qvel + frame * HRC_NV);
-    if (r->world.diverged) e.complete = e.strict = false;
-    if (!e.complete && !r->sums.failed && r->record)
-        rollout_note(r->record, (double)i / HRC_RATE_HZ, "lost the reference");
-    tally_add(&r->sums, &e);
     const double t_s = (double)i / HRC_RATE_HZ;
-    if (!e.complete) r->calm = 0, r->left = true, r->out->stands_s = -1;
-    if (e.complete && r->calm++ == 0) r->calm_from_s = t_s;
+    const bool complete = tally_judge(&r->sums, &r->world, t->motion.qpos + frame * HRC_NQ,
+                                      t->qvel + frame * HRC_NV, r->record, t_s);
+    if (!complete) r->calm = 0, r->left = true, r->out->stands_s = -1;
+    if (complete && r->calm++ == 0) r->calm_from_s = t_s;
     if (r->calm < STANDS_S * HRC_RATE_HZ) return;
     const double since = r->next_disturbance ? t->disturb[r->next_disturbance - 1].t_s : 0;
     if (r->out->stands_s < 0) r->out->stands_s = r->calm_from_s - since;
@@ -291,7 +295,6 @@ static hrc_status run(running *r, hrc_error *err)
                         r->record))
             r->calm = 0, r->left = false, r->out->stands_s = r->out->back_s = -1;
         TRY(act(r, i, err));
-        record_torque(r, i);
         judge(r, i + 1);
         if (r->m->control && hrc_controller_report(r->m->control)->replanned)
             plan_ms += hrc_controller_report(r->m->control)->plan_ms;

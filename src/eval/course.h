@@ -63,11 +63,10 @@ static inline double *figure_at(figures *f, int i)
 /* Errors at one frame. */
 typedef struct {
     double joint_rad, height_m, ori_rad, linvel_mps, mpjpe_local_mm, mpjpe_global_mm;
-    bool complete, strict; /* within the bounds */
+    bool complete, strict; /* within the bounds, and the physics has not diverged */
 } frame_error;
 
-void frame_compare(frame_error *out, const double qpos[HRC_NQ], const double qvel[HRC_NV],
-                   const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV]);
+frame_error frame_compare(const sim_world *w, const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV]);
 
 /* Sums while a rollout goes on. {0} is empty. */
 typedef struct {
@@ -78,6 +77,11 @@ typedef struct {
 } tally;
 
 void tally_add(tally *t, const frame_error *e);
+
+/* One more frame of a rollout; the first loss of the reference is noted in the record (NULL: none). True when
+ * the frame is complete. */
+bool tally_judge(tally *t, const sim_world *w, const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV],
+                 rollout *record, double t_s);
 void tally_figures(figures *out, const tally *t);
 
 #define STANDS_S 1.0 /* on the reference for as long without a break: stands again */
@@ -141,6 +145,9 @@ hrc_status course_run(const course *t, const course_means *means, course_result 
 /* One control period of robot and controller: what `run` and the playground do too. */
 hrc_status loop_step(hrc_controller *c, sim *physics, sim_world *w, int worker, hrc_target *target,
                      hrc_error *err);
+
+/* A robot in the state of a reference's frame. */
+void world_on_frame(sim_world *w, const sim *physics, const float qpos[HRC_NQ], const float qvel[HRC_NV]);
 
 /* The world of the course's start: the reference's own state, or `start`, at rest. */
 void course_world(const course *c, const double *start, const sim *physics, sim_world *w);

@@ -10,13 +10,13 @@ static hrc_status run_trials(trial *results, const references *refs, const track
     const config exact = trial_physics(cfg);
     trial_start *starts = calloc((size_t)refs->n, sizeof *starts);
     trial_options o = TRIAL_DEFAULT;
-    trials *court = NULL;
+    trials *t = NULL;
     o.longest_s = 0, o.height = FAILING_HEIGHT_M;
     hrc_status status = starts ? HRC_OK : fail(err, HRC_ENOMEM, "trials: out of memory");
     for (int i = 0; starts && i < refs->n; i++) starts[i] = (trial_start){i, 0};
-    if (status == HRC_OK) status = trials_create(&court, &exact, refs, threads, err);
-    if (status == HRC_OK) status = trials_run(court, m, starts, refs->n, &o, results, NULL, err);
-    trials_free(court);
+    if (status == HRC_OK) status = trials_create(&t, &exact, refs, threads, err);
+    if (status == HRC_OK) status = trials_run(t, m, starts, refs->n, &o, results, NULL, err);
+    trials_free(t);
     free(starts);
     return status;
 }

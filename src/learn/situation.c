@@ -36,11 +36,8 @@ static void draw_motion(situation *s, const practice *p, rng *dice)
 
 static void start_on_reference(situation *s, const practice *p)
 {
-    double qpos[HRC_NQ], qvel[HRC_NV];
-    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)s->motion->qpos[(size_t)s->first * HRC_NQ + (size_t)i];
-    for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)s->motion->qvel[(size_t)s->first * HRC_NV + (size_t)i];
-    s->start = (sim_world){0};
-    sim_reset(p->physics, &s->start, qpos, qvel);
+    const size_t at = (size_t)s->first;
+    world_on_frame(&s->start, p->physics, s->motion->qpos + at * HRC_NQ, s->motion->qvel + at * HRC_NV);
 }
 
 hrc_status situation_lying(situation *s, const practice *p, int variant, rng *dice, int worker,
@@ -58,9 +55,7 @@ hrc_status situation_lying(situation *s, const practice *p, int variant, rng *di
 
 bool situation_in_bounds(const sim_world *w, const hrc_report *r)
 {
-    frame_error e;
-    frame_compare(&e, w->qpos, w->qvel, r->reference.qpos, r->reference.qvel);
-    return e.complete && !w->diverged;
+    return frame_compare(w, r->reference.qpos, r->reference.qvel).complete;
 }
 
 /* Follows a clip until the robot fails, and begins 0.3 to 1.5 s before that. False when it does not fail. */

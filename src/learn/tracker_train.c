@@ -29,7 +29,7 @@ struct tracker_trainer {
     tracker_plan plan;
     void *self; /* the method's */
     config exact;
-    trials *court;
+    trials *trials;
     trial_start *starts;
     trial *results; /* (nstarts) */
     int nstarts;
@@ -91,7 +91,7 @@ static hrc_status set_up(tracker_trainer *t, hrc_error *err)
     TRY(sort_categories(t, err));
     TRY(choose_starts(t, err));
     t->exact = trial_physics(p->cfg);
-    TRY(trials_create(&t->court, &t->exact, p->refs, p->threads, err));
+    TRY(trials_create(&t->trials, &t->exact, p->refs, p->threads, err));
     TRY(p->method->create(&t->self, &in, err));
     p->method->model(t->self, &view);
     const quant *q = &view.net.shape.token;
@@ -118,7 +118,7 @@ void tracker_trainer_free(tracker_trainer *t)
 {
     if (!t) return;
     t->plan.method->free(t->self);
-    trials_free(t->court);
+    trials_free(t->trials);
     arena_free(&t->memory);
     free(t);
 }
@@ -186,7 +186,7 @@ hrc_status tracker_trainer_judge(tracker_trainer *t, hrc_error *err)
     stored_view(t, &view);
     const quant *q = &view.net.shape.token;
     memset(t->use, 0, sizeof *t->use * (size_t)(quant_indices(q) * quant_values(q)));
-    TRY(trials_run(t->court, &view, t->starts, t->nstarts, &o, t->results, t->use, err));
+    TRY(trials_run(t->trials, &view, t->starts, t->nstarts, &o, t->results, t->use, err));
     t->judged = trial_summarise(t->results, t->nstarts, NULL, 0);
     t->judged_is_new = true;
     return HRC_OK;

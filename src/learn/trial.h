@@ -1,4 +1,5 @@
-/* Trials: how well a tracker follows references in MuJoCo from given starts. Deterministic: exactly the
+/* Trials: how well a tracker follows references in MuJoCo from given starts, by the errors and the tally of
+ * eval/course.h, but without a controller: where a reference is, there it stays. Deterministic: exactly the
  * reference's state at the start, the mean action, no noise, no push, no randomisation; so the same weights
  * give the same figures, whatever the number of threads. */
 #ifndef HRC_LEARN_TRIAL_H
