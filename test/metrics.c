@@ -7,7 +7,6 @@
 #include "base/rot.h"
 #include "eval/builtin.h"
 #include "eval/evaluate.h"
-#include "eval/posture.h"
 #include "test.h"
 
 static void stance(sim_world *w, float ref[HRC_NQ])

@@ -10,7 +10,6 @@
 
 #include "learn/field_train.c"
 #include "nn/adam.c"
-#include "nn/gemm_plain.c"
 #include "nn/mlp.c"
 #include "nn/ops.c"
 #include "nn/params.c"

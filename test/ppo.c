@@ -11,7 +11,6 @@
 #include "learn/mlp_pass.c"
 #include "learn/policy_pass.c"
 #include "learn/ppo_loss.c"
-#include "nn/gemm_plain.c"
 #include "nn/mlp.c"
 #include "nn/ops.c"
 #include "nn/params.c"

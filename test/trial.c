@@ -1,6 +1,5 @@
 /* Trials of a tracker: figures against a plain rollout, failures, threads, starts. */
 #include "learn/trial.h"
-#include "learn/failing.h"
 
 #include <string.h>
 

@@ -13,7 +13,6 @@
 #include "eval/course.h"
 #include "eval/courses.h"
 #include "eval/page.h"
-#include "eval/posture.h"
 
 /* ---- A performance ---- */
 

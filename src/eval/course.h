@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/rng.h"
 #include "eval/rollout.h"
 #include "motion/clip.h"
 #include "robot/g1.h"
@@ -158,5 +159,24 @@ void disturb_apply(const disturbance *d, sim_world *w);
  * first that is not done yet. True when there was one. */
 bool disturb_due(const disturbance *list, int n, int *next, double t_s, sim_world *w, rollout *record);
 void disturb_describe(const disturbance *d, char *out, size_t size); /* "push 1.5 m/s to the left" */
+
+/* ---- Lying on the floor ---- */
+
+/* Where a robot may begin that no reference knows of: come to rest in the simulator. */
+
+enum { POSTURE_COUNT = 4 };
+extern const char *const POSTURE_NAME[POSTURE_COUNT];
+#define LYING_STARTS "lying-back, lying-front, lying-left, lying-right"
+
+/* At the origin, the head toward -x turned by `heading` rad about the vertical. Variant 0 is dropped with the
+ * limbs of the stance; every other one with limbs bent at random and tilted a little, its own. The worker of
+ * the simulator lets the robot settle. HRC_EINVAL when there is no posture of that name. */
+hrc_status posture_lying(double qpos[HRC_NQ], const char *name, double heading, int variant, sim *s,
+                         int worker, hrc_error *err);
+
+/* The same with limbs drawn from `dice`; NULL: those of the stance. Variants draw from streams 0 to
+ * POSTURE_COUNT - 1: practice takes other streams for heaps that no variant has. */
+hrc_status posture_heap(double qpos[HRC_NQ], int side, double heading, rng *dice, sim *s, int worker,
+                        hrc_error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "learn/comm.h"
+#include "learn/tracker_method.h"
 #include "track/tracker.h"
 
 #define ONE_CLIP_TRIALS 8
@@ -471,4 +472,35 @@ hrc_status tracker_trainer_export(tracker_trainer *t, const char *path, const ch
              (long long)t->iterations, 1e-6 * (double)t->samples, data);
     view.trained = trained;
     return tracker_save(&view, !t->plan.exact, path, err);
+}
+
+/* ---- Methods ---- */
+
+static const tracker_method *const METHODS[] = {&METHOD_WORLD, &METHOD_PPO};
+
+const tracker_method *tracker_method_find(const char *name)
+{
+    for (int i = 0; i < COUNT(METHODS); i++)
+        if (strcmp(METHODS[i]->name, name) == 0) return METHODS[i];
+    return NULL;
+}
+
+const char *tracker_method_names(void)
+{
+    return "world-model, ppo";
+}
+
+void train_figure(train_report *r, const char *name, double value)
+{
+    if (r->nfigures < TRAIN_MAX_FIGURES) r->figures[r->nfigures++] = (train_entry){name, value};
+}
+
+void train_phase(train_report *r, const char *name, double seconds)
+{
+    for (int i = 0; i < r->nphases; i++)
+        if (strcmp(r->phases[i].name, name) == 0) {
+            r->phases[i].value += seconds;
+            return;
+        }
+    if (r->nphases < TRAIN_MAX_PHASES) r->phases[r->nphases++] = (train_entry){name, seconds};
 }

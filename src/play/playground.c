@@ -7,7 +7,7 @@
 #include "base/rot.h"
 #include "control/follow.h"
 #include "control/library.h"
-#include "eval/posture.h"
+#include "eval/course.h"
 #include "plan/anchor.h"
 #include "robot/state.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/rot.h"
-#include "eval/posture.h"
+#include "eval/course.h"
 
 /* ---- Catalogue ---- */
 

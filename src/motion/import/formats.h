@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "motion/clip.h"
+#include "robot/g1.h"
 
 /* clip_create with the file's name, without folder and ending, as the clip's. */
 hrc_status clip_create_for(clip *c, int n, double fps, const char *path, hrc_error *err);
@@ -58,5 +59,23 @@ hrc_status quat_order_settle(clip *c, const char *path, const char *forced, clip
 /* The same where a format has an order: `usual` is taken when both fit; `whose` is said to have it. */
 hrc_status quat_order_settle_as(clip *c, const char *path, const char *forced, const char *usual,
                                 const char *whose, clip_decisions *why, hrc_error *err);
+
+/* ---- Joints ---- */
+
+/* In which order, and which of the G1's joints the columns of a file are, where it does not name them. */
+typedef struct {
+    const char *name;
+    int columns;
+    int column[HRC_JOINTS]; /* of joint i; -1: not there, stays at 0 rad */
+} joint_layout;
+
+#define LAYOUTS_MAX 2 /* that have the same number of columns */
+
+/* Those with so many columns, the most usual first; 0 when there is none. */
+int layouts_of(joint_layout out[LAYOUTS_MAX], int columns);
+
+/* A joint by its name, also as others write it: without "_joint", with "_dof" behind. -1 when it is none of
+ * the G1's. */
+int layout_joint(const char *name);
 
 #endif

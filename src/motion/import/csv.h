@@ -1,6 +1,6 @@
 /* Tables of numbers as text, with a line of names. */
-#ifndef HRC_MOTION_IMPORT_CSV_TABLE_H
-#define HRC_MOTION_IMPORT_CSV_TABLE_H
+#ifndef HRC_MOTION_IMPORT_CSV_H
+#define HRC_MOTION_IMPORT_CSV_H
 
 #include <stdbool.h>
 
