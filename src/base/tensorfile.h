@@ -79,7 +79,6 @@ hrc_status tensorfile_write(const char *path, const tensor *tensors, int ntensor
 hrc_status seal_write(const char *path, const tensor *tensors, int ntensors, const tensor_meta *meta,
                       int nmeta, hrc_error *err);
 
-hrc_status seal_check(const tensorfile *file, hrc_error *err); /* a file without one passes */
-hrc_status seal_need(const tensorfile *file, hrc_error *err);  /* only a file with one does */
+hrc_status seal_need(const tensorfile *file, hrc_error *err); /* refuses a file without one */
 
 #endif

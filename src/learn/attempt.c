@@ -54,7 +54,8 @@ hrc_status situation_lying(situation *s, const practice *p, int variant, rng *di
     return HRC_OK;
 }
 
-bool situation_in_bounds(const sim_world *w, const hrc_report *r)
+/* Within the bounds of CR (eval/course.h) of its reference. */
+static bool in_bounds(const sim_world *w, const hrc_report *r)
 {
     return frame_compare(w, r->reference.qpos, r->reference.qvel).complete;
 }
@@ -76,7 +77,7 @@ static bool start_before_failure(situation *s, const practice *p, rng *dice, int
     for (; goes && step < STEPS && out < FAILED && s->first + step < s->motion->n; step++) {
         if (step % SNAP_EVERY == 0) snaps[step / SNAP_EVERY] = w;
         goes = loop_step(c, p->physics, &w, worker, &target, NULL) == HRC_OK;
-        out = situation_in_bounds(&w, hrc_controller_report(c)) ? 0 : out + 1;
+        out = in_bounds(&w, hrc_controller_report(c)) ? 0 : out + 1;
     }
     const int before = (int)(rng_uniform(dice, 0.3f, 1.5f) * HRC_RATE_HZ) + FAILED;
     const bool failed = goes && out >= FAILED && step > before;
@@ -281,7 +282,7 @@ hrc_status attempt_run(attempt *a, const practice *p, const situation *s, uint64
         TRY(loop_step(c, p->physics, &w, worker, &target, err));
         TRY(note(a, c, &lead, s->kind, p->horizon, err));
         if (a->by != BY_BASE) remember(&asked, c, p->horizon);
-        calm = situation_in_bounds(&w, hrc_controller_report(c)) && !lead.leads ? calm + 1 : 0;
+        calm = in_bounds(&w, hrc_controller_report(c)) && !lead.leads ? calm + 1 : 0;
         if (step < s->judged_from || calm < calm_steps) continue;
         a->back = true;
         a->back_s = (double)(step + 1 - calm) / HRC_RATE_HZ;

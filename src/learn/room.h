@@ -46,9 +46,6 @@ hrc_status situation_make(situation *s, const practice *p, int number, rng *dice
 hrc_status situation_lying(situation *s, const practice *p, int variant, rng *dice, int worker,
                            hrc_error *err);
 
-/* Within the bounds of CR (eval/course.h) of its reference. */
-bool situation_in_bounds(const sim_world *w, const hrc_report *r);
-
 /* ---- Attempts (attempt.c) ---- */
 
 typedef enum { BY_BASE, BY_OWN, BY_NOISE, BY_SWITCH, BY_TEACHER, BY_OTHER_WAY } approach;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/rot.h"
-#include "motion/import/csv.h"
 #include "motion/import/formats.h"
 #include "motion/import/rate.h"
 
@@ -15,7 +14,8 @@
 #define COLUMNS_MAX 1024
 #define ROWS_MAX 1000000
 
-const char *csv_shown(char out[24], const char *text, size_t n)
+/* A piece of a file made fit to be shown: short, printable. */
+static const char *csv_shown(char out[24], const char *text, size_t n)
 {
     size_t k = 0;
     for (; k < n && k < 20; k++) out[k] = isprint((unsigned char)text[k]) ? text[k] : '?';
@@ -23,8 +23,9 @@ const char *csv_shown(char out[24], const char *text, size_t n)
     return out;
 }
 
-hrc_status csv_number(float *out, const char **at, const char *end, const char *path, int line, int column,
-                      hrc_error *err)
+/* One number of the line [*at, end), and step past the comma behind it. */
+static hrc_status csv_number(float *out, const char **at, const char *end, const char *path, int line,
+                             int column, hrc_error *err)
 {
     const char *comma = memchr(*at, ',', (size_t)(end - *at)), *stop = comma ? comma : end;
     size_t n = (size_t)(stop - *at);
@@ -46,7 +47,8 @@ hrc_status csv_number(float *out, const char **at, const char *end, const char *
     return HRC_OK;
 }
 
-bool csv_has_header(file_view bytes)
+/* The first line holds several fields and the first of them is no number. */
+static bool csv_has_header(file_view bytes)
 {
     const char *newline = memchr(bytes.data, '\n', bytes.size);
     size_t n = newline ? (size_t)(newline - bytes.data) : bytes.size;
@@ -55,7 +57,8 @@ bool csv_has_header(file_view bytes)
            strncasecmp(bytes.data, "nan", 3) != 0 && strncasecmp(bytes.data, "inf", 3) != 0;
 }
 
-const char *csv_line_end(const char *at, const char *end, const char **next)
+/* The end of the line at `at`, without blanks, and where the next begins. */
+static const char *csv_line_end(const char *at, const char *end, const char **next)
 {
     const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
     *next = newline ? newline + 1 : end;
@@ -63,7 +66,8 @@ const char *csv_line_end(const char *at, const char *end, const char **next)
     return stop;
 }
 
-int csv_fields(const char *at, const char *end)
+/* How many fields lie before the end of the line. */
+static int csv_fields(const char *at, const char *end)
 {
     int n = 1;
     for (; at < end; at++) n += *at == ',';
@@ -130,7 +134,8 @@ hrc_status csv_table_parse(csv_table *t, const char *path, file_view bytes, aren
     return parse_rows(t, path, next, end, (int)rows, err);
 }
 
-int csv_column(const csv_table *t, const char *name)
+/* -1 when there is none. */
+static int csv_column(const csv_table *t, const char *name)
 {
     for (int k = 0; k < t->columns; k++)
         if (strcmp(t->name[k], name) == 0) return k;

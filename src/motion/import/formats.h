@@ -24,9 +24,19 @@ hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_opti
                      clip_decisions *why, hrc_error *err);
 hrc_status csv_write(const clip *c, const char *path, hrc_error *err); /* quaternion x,y,z,w */
 
+/* A table of numbers as text, with a line of names, into the arena; names every place that is not a finite
+ * number. */
+#define CSV_NAME 64
+
+typedef struct {
+    int rows, columns;
+    char (*name)[CSV_NAME];
+    float *values; /* (rows, columns) */
+} csv_table;
+
+hrc_status csv_table_parse(csv_table *t, const char *path, file_view bytes, arena *memory, hrc_error *err);
+
 /* Ours: a safetensors file with the tensor "qpos". */
-hrc_status clipfile_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
-                          clip_decisions *why, hrc_error *err);
 hrc_status clipfile_write(const clip *c, const char *path, hrc_error *err);
 
 /* NumPy archives of BeyondMimic (no names inside) and of holosoma (root pose in joint_pos, names). Orders
