@@ -27,8 +27,7 @@ LIB_DIRS    = base nn onnx robot plan track control
 MOTION_DIRS = motion motion/import motion/retarget
 APP_DIRS    = $(MOTION_DIRS) sim eval learn play deploy cli
 # The motion readers that need no other library are part of libheracles.
-LIB_MOTION  = $(patsubst %,src/motion/%.c,clip stats \
-              $(addprefix import/,clipfile csv csv_table layout npy plain quat_order rate))
+LIB_MOTION  = $(patsubst %,src/motion/%.c,clip stats $(addprefix import/,csv npy order plain rate))
 sources     = $(filter-out $(OTHER_COMM),$(foreach d,$(1),$(wildcard src/$(d)/*.c)))
 embedded    = $(foreach d,$(1),$(wildcard src/$(d)/*.S))
 # make MPI=1 BUILD=build-mpi: training in several processes (src/learn/comm.h).
@@ -79,7 +78,7 @@ tsan:
 # FUZZ_RUNS so many inputs from a fixed seed instead of so many seconds.
 FUZZ = csv:csv npz:npz bvh:bvh safetensors:safetensors corpus:corpus config:ini suite:suite manifest:manifest \
        map:map pickle:pkl mcap: model: rollout: checkpoint: onnx:
-FUZZ_RECORDING = $(patsubst %,src/deploy/%.c,mcap record reflight brain pilot gate sensors lower remote) src/eval/rollout.c
+FUZZ_RECORDING = $(patsubst %,src/deploy/%.c,mcap record reflight brain pilot gate sensors lower) src/eval/rollout.c
 FUZZ_SECONDS ?= 60
 FUZZ_LENGTH = $(if $(FUZZ_RUNS),-runs=$(FUZZ_RUNS) -seed=18,-max_total_time=$(FUZZ_SECONDS))
 fuzz: $(BUILD)/.packages-fuzz

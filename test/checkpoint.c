@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/seal.h"
+#include "base/tensorfile.h"
 #include "learn/replay.h"
 #include "learn/tracker_method.h"
 #include "sim/env_world.h"

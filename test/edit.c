@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/rot.h"
-#include "motion/edit.h"
+#include "motion/clip.h"
 #include "robot/fk.h"
 #include "synthetic.h"
 #include "test.h"

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "base/seal.h"
+#include "base/tensorfile.h"
 #include "eval/rollout.h"
 #include "motion/corpus.h"
 #include "motion/import/bvh.h"

@@ -7,42 +7,41 @@
 #include "base/rot.h"
 #include "eval/builtin.h"
 #include "eval/evaluate.h"
-#include "eval/posture.h"
 #include "test.h"
 
-static void stance(double qpos[HRC_NQ], float ref[HRC_NQ])
+static void stance(sim_world *w, float ref[HRC_NQ])
 {
-    g1_default_qpos(qpos);
-    for (int i = 0; i < HRC_NQ; i++) ref[i] = (float)qpos[i];
+    *w = (sim_world){0};
+    g1_default_qpos(w->qpos);
+    for (int i = 0; i < HRC_NQ; i++) ref[i] = (float)w->qpos[i];
 }
 
 static void test_frame(void)
 {
-    double qpos[HRC_NQ], qvel[HRC_NV] = {0};
+    sim_world w;
     float ref[HRC_NQ], rest[HRC_NV] = {0};
-    frame_error e;
-    stance(qpos, ref);
-    frame_compare(&e, qpos, qvel, ref, rest);
+    stance(&w, ref);
+    frame_error e = frame_compare(&w, ref, rest);
     ENSURE_NEAR(e.joint_rad + e.height_m + e.ori_rad + e.linvel_mps, 0, 1e-6);
     ENSURE_NEAR(e.mpjpe_local_mm + e.mpjpe_global_mm, 0, 1e-3);
     ENSURE(e.complete && e.strict);
 
     /* 3 cm up, 4 cm aside; joints 0.3 and 0.4; turned by 2 rad, which counts for nothing but links */
-    qpos[2] += 0.03, qpos[1] += 0.04;
-    qpos[7 + 20] += 0.3, qpos[7 + 27] += 0.4;
-    frame_compare(&e, qpos, qvel, ref, rest);
+    w.qpos[2] += 0.03, w.qpos[1] += 0.04;
+    w.qpos[7 + 20] += 0.3, w.qpos[7 + 27] += 0.4;
+    e = frame_compare(&w, ref, rest);
     ENSURE_NEAR(e.joint_rad, 0.5, 1e-6);
     ENSURE_NEAR(e.height_m, 0.03, 1e-6);
     ENSURE_NEAR(e.ori_rad, 0, 1e-6);
-    stance(qpos, ref);
-    qpos[2] += 0.03, qpos[1] += 0.04;
-    frame_compare(&e, qpos, qvel, ref, rest);
+    stance(&w, ref);
+    w.qpos[2] += 0.03, w.qpos[1] += 0.04;
+    e = frame_compare(&w, ref, rest);
     ENSURE_NEAR(e.mpjpe_local_mm, 0, 1e-3);
     ENSURE_NEAR(e.mpjpe_global_mm, 50, 1e-2);
-    quat_from_yaw(qpos + 3, 2);
-    qvel[0] = cos(2.0), qvel[1] = sin(2.0); /* ahead at 1 m/s */
+    quat_from_yaw(w.qpos + 3, 2);
+    w.qvel[0] = cos(2.0), w.qvel[1] = sin(2.0); /* ahead at 1 m/s */
     rest[0] = 1;
-    frame_compare(&e, qpos, qvel, ref, rest);
+    e = frame_compare(&w, ref, rest);
     ENSURE_NEAR(e.ori_rad, 0, 1e-6);
     ENSURE_NEAR(e.linvel_mps, 0, 1e-6);
     ENSURE(e.complete);
@@ -50,24 +49,30 @@ static void test_frame(void)
 
 static void test_bounds(void)
 {
-    double qpos[HRC_NQ], qvel[HRC_NV] = {0}, tilt[3] = {0, 1.19, 0};
+    sim_world w;
+    double tilt[3] = {0, 1.19, 0}, yaw[4];
     float ref[HRC_NQ], rest[HRC_NV] = {0};
-    frame_error e;
-    stance(qpos, ref);
-    qpos[2] -= 0.26;
-    frame_compare(&e, qpos, qvel, ref, rest);
+    stance(&w, ref);
+    w.qpos[2] -= 0.26;
+    frame_error e = frame_compare(&w, ref, rest);
     ENSURE(e.complete && !e.strict);
-    qpos[2] -= 0.05;
-    frame_compare(&e, qpos, qvel, ref, rest);
+    w.qpos[2] -= 0.05;
+    e = frame_compare(&w, ref, rest);
     ENSURE(!e.complete && !e.strict);
-    stance(qpos, ref);
-    quat_exp(qpos + 3, tilt);
-    frame_compare(&e, qpos, qvel, ref, rest);
+    stance(&w, ref);
+    quat_exp(w.qpos + 3, tilt);
+    quat_from_yaw(yaw, 2);
+    quat_mul(w.qpos + 3, yaw, w.qpos + 3); /* heading does not count */
+    e = frame_compare(&w, ref, rest);
     ENSURE_NEAR(e.ori_rad, 1.19, 1e-6);
     ENSURE(e.complete && e.strict); /* 1 - cos 1.19 = 0.63 */
+    w.diverged = true;
+    e = frame_compare(&w, ref, rest);
+    ENSURE(!e.complete && !e.strict);
+    stance(&w, ref);
     tilt[1] = 1.4;
-    quat_exp(qpos + 3, tilt);
-    frame_compare(&e, qpos, qvel, ref, rest);
+    quat_exp(w.qpos + 3, tilt);
+    e = frame_compare(&w, ref, rest);
     ENSURE(!e.complete && !e.strict);
 }
 

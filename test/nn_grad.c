@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "test.h"
+#include "differences.h"
 
 #include "learn/field_train.c"
 #include "nn/adam.c"
-#include "nn/gemm_plain.c"
 #include "nn/mlp.c"
 #include "nn/ops.c"
 #include "nn/params.c"
@@ -38,28 +37,6 @@ static double dot_of(const double *a, const double *b, size_t n)
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
     return sum;
-}
-
-/* gradient (n) of what `value` computes against central differences in x. */
-static void check_gradient(const char *what, const double *gradient, double *x, size_t n,
-                           double (*value)(void *), void *ctx)
-{
-    const double h = 1e-5;
-    double scale = 0;
-    for (size_t i = 0; i < n; i++) scale = fmax(scale, fabs(gradient[i]));
-    for (size_t i = 0; i < n; i++) {
-        double keep = x[i];
-        x[i] = keep + h;
-        double up = value(ctx);
-        x[i] = keep - h;
-        double down = value(ctx);
-        x[i] = keep;
-        double numeric = (up - down) / (2 * h);
-        double error = fabs(gradient[i] - numeric) / (fabs(numeric) + 1e-3 * scale + 1e-6);
-        if (!(error < 1e-5))
-            test_fail(__FILE__, __LINE__, "%s[%zu]: gradient %.9g, differences say %.9g", what, i,
-                      gradient[i], numeric);
-    }
 }
 
 /* ---- Activations ---- */
@@ -91,7 +68,7 @@ static void test_activations(void)
         double *dx = zeros(N);
         for (int i = 0; i < N; i++) c.x[i] *= 3;
         backward[k](dx, c.r, c.x, N);
-        check_gradient(NAME[k], dx, c.x, N, activation_value, &c);
+        check_gradient(NAME[k], dx, c.x, N, activation_value, &c, 1e-5, 1e-3);
         free(c.x), free(c.y), free(c.r), free(dx);
     }
 }
@@ -138,9 +115,9 @@ static void test_norm(void)
     double *dx = zeros(N_), *dgain = zeros(C_), *dbias = zeros(C_);
     norm_value(&c);
     nn_ops_best()->norm_back(dx, dgain, dbias, c.r, c.x, c.stat, c.gain, B_ * T_, C_);
-    check_gradient("norm x", dx, c.x, N_, norm_value, &c);
-    check_gradient("norm gain", dgain, c.gain, C_, norm_value, &c);
-    check_gradient("norm bias", dbias, c.bias, C_, norm_value, &c);
+    check_gradient("norm x", dx, c.x, N_, norm_value, &c, 1e-5, 1e-3);
+    check_gradient("norm gain", dgain, c.gain, C_, norm_value, &c, 1e-5, 1e-3);
+    check_gradient("norm bias", dbias, c.bias, C_, norm_value, &c, 1e-5, 1e-3);
     double once = dgain[3];
     nn_ops_best()->norm_back(dx, dgain, dbias, c.r, c.x, c.stat, c.gain, B_ * T_, C_);
     ENSURE_NEAR(dgain[3], 2 * once, 1e-12 * fabs(once)); /* accumulates */
@@ -161,8 +138,8 @@ static void test_adaln(void)
     double *dx = zeros(N_), *dmod = zeros(B_ * STRIDE);
     adaln_value(&c);
     nn_ops_best()->adaln_back(dx, dmod, dmod + C_, c.r, c.x, c.stat, c.mod + C_, STRIDE, B_, T_, C_);
-    check_gradient("adaln x", dx, c.x, N_, adaln_value, &c);
-    check_gradient("adaln mod", dmod, c.mod, B_ * STRIDE, adaln_value, &c);
+    check_gradient("adaln x", dx, c.x, N_, adaln_value, &c, 1e-5, 1e-3);
+    check_gradient("adaln mod", dmod, c.mod, B_ * STRIDE, adaln_value, &c, 1e-5, 1e-3);
     free(dx), free(dmod);
     tokens_free(&c);
 }
@@ -179,9 +156,9 @@ static void test_gate(void)
     tokens_case c = tokens_new();
     double *dh = zeros(N_), *dmod = zeros(B_ * STRIDE);
     nn_ops_best()->gate_back(dh, dmod, c.r, c.h, c.mod, STRIDE, B_, T_, C_);
-    check_gradient("gate h", dh, c.h, N_, gate_value, &c);
-    check_gradient("gate x", c.r, c.x, N_, gate_value, &c);
-    check_gradient("gate mod", dmod, c.mod, B_ * STRIDE, gate_value, &c);
+    check_gradient("gate h", dh, c.h, N_, gate_value, &c, 1e-5, 1e-3);
+    check_gradient("gate x", c.r, c.x, N_, gate_value, &c, 1e-5, 1e-3);
+    check_gradient("gate mod", dmod, c.mod, B_ * STRIDE, gate_value, &c, 1e-5, 1e-3);
     free(dh), free(dmod);
     tokens_free(&c);
 }
@@ -204,7 +181,7 @@ static void test_attention(void)
         ENSURE_NEAR(sum, 1, 1e-12);
     }
     nn_ops_best()->attention_back(dqkv, c.r, c.qkv, c.prob, B_, T_, C_, H_);
-    check_gradient("attention qkv", dqkv, c.qkv, 3 * N_, attention_value, &c);
+    check_gradient("attention qkv", dqkv, c.qkv, 3 * N_, attention_value, &c, 1e-5, 1e-3);
     free(dqkv);
     tokens_free(&c);
 }
@@ -246,8 +223,8 @@ static void test_mlp(void)
             nn_mlp_back_w(o, &c.m, grads, c.work, c.r, c.x, 5, layer, 0, 2);
             nn_mlp_back_w(o, &c.m, grads, c.work, c.r, c.x, 5, layer, 2, c.m.size[layer + 1] - 2);
         }
-        check_gradient("mlp x", dx, c.x, 20, mlp_value, &c);
-        check_gradient("mlp params", grads, c.params, layout.count, mlp_value, &c);
+        check_gradient("mlp x", dx, c.x, 20, mlp_value, &c, 1e-5, 1e-3);
+        check_gradient("mlp params", grads, c.params, layout.count, mlp_value, &c, 1e-5, 1e-3);
         free(c.params), free(c.x), free(c.y), free(c.r), free(c.work), free(dx), free(grads);
     }
 }
@@ -288,7 +265,7 @@ static void test_field(void)
     for (int i = 0; i < f.layout.n; i++) {
         const nn_tensor *part = &f.layout.tensors[i];
         check_gradient(part->name, grads + part->offset, c.params + part->offset, part->count, field_value,
-                       &c);
+                       &c, 1e-5, 1e-3);
     }
     field_pass_free(c.pass);
     pool_free(p);

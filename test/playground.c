@@ -228,14 +228,14 @@ static void test_recorder(void)
     hrc_report report = {.reference.qpos = {0, 0, 1, 1}};
     hrc_target target = {.q = {0}};
     double torque[HRC_JOINTS] = {0};
-    float qpos[HRC_NQ] = {0, 0, 1, 1};
+    double qpos[HRC_NQ] = {0, 0, 1, 1};
     rollout out;
     const int n = TAPE_S * HRC_RATE_HZ + 77;
     ENSURE_OK(tape_create(&r, &err));
     ENSURE(tape_take(r, 0, "none", &out, &err) < 0 && strstr(err.text, "0 frames"));
     tape_note(r, "long ago");
     for (int i = 0; i < n; i++) {
-        qpos[0] = (float)i;
+        qpos[0] = i;
         tape_add(r, 0, qpos, &target, torque, &report);
         if (i == n - 10) tape_note(r, "lately");
         tape_next(r);

@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "test.h"
+#include "differences.h"
 
 #include "learn/mlp_pass.c"
 #include "learn/policy_pass.c"
 #include "learn/ppo_loss.c"
-#include "nn/gemm_plain.c"
 #include "nn/mlp.c"
 #include "nn/ops.c"
 #include "nn/params.c"
@@ -33,33 +32,15 @@ typedef struct {
 } bench;
 
 /* r . mu + 0.7 L_rec + token loss; the reconstruction's target is held fixed, as the gradient takes it. */
-static double value(bench *c)
+static double value(void *ctx)
 {
+    const bench *c = ctx;
     policy_outputs out = policy_forward(c->pass, c->params, c->codebook, &c->batch, true);
     policy_losses losses = policy_loss(c->pass);
     double sum = losses.token;
     for (int i = 0; i < N * ACTIONS; i++) sum += c->r[i] * out.mean[i];
     for (int i = 0; i < N * WINDOW; i++) sum += 0.7 * pow(out.reconstructed[i] - c->target[i], 2) / (10 * N);
     return sum;
-}
-
-static void check(const char *what, const double *gradient, double *x, size_t n, bench *c)
-{
-    const double h = 1e-5;
-    double scale = 0;
-    for (size_t i = 0; i < n; i++) scale = fmax(scale, fabs(gradient[i]));
-    for (size_t i = 0; i < n; i++) {
-        double keep = x[i];
-        x[i] = keep + h;
-        double up = value(c);
-        x[i] = keep - h;
-        double down = value(c);
-        x[i] = keep;
-        double numeric = (up - down) / (2 * h);
-        if (!(fabs(gradient[i] - numeric) < 1e-5 * (fabs(numeric) + 1e-3 * scale) + 1e-9))
-            test_fail(__FILE__, __LINE__, "%s[%zu]: gradient %.9g, differences say %.9g", what, i,
-                      gradient[i], numeric);
-    }
 }
 
 static void check_kind(quant_kind kind, nn_activation activation)
@@ -89,9 +70,9 @@ static void check_kind(quant_kind kind, nn_activation activation)
     c.batch = (policy_batch){N, c.proprio, c.window};
     policy_forward(c.pass, c.params, codebook, &c.batch, true);
     policy_backward(c.pass, grads, c.params, c.r, 0.7, dproprio, dwindow);
-    check("params", grads, c.params, p.layout.count, &c);
-    check("proprio", dproprio, c.proprio, N * PROPRIO, &c);
-    check("window", dwindow, c.window, N * WINDOW, &c);
+    check_gradient("params", grads, c.params, p.layout.count, value, &c, 1e-5, 1e-3);
+    check_gradient("proprio", dproprio, c.proprio, N * PROPRIO, value, &c, 1e-5, 1e-3);
+    check_gradient("window", dwindow, c.window, N * WINDOW, value, &c, 1e-5, 1e-3);
     /* Without the inputs' gradients the parameters' are the same, and they accumulate. */
     double *again = calloc(p.layout.count, sizeof *again);
     policy_forward(c.pass, c.params, codebook, &c.batch, true);

@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "test.h"
+#include "differences.h"
 
 #include "learn/mlp_pass.c"
 #include "learn/policy_pass.c"
 #include "learn/ppo_loss.c"
-#include "nn/gemm_plain.c"
 #include "nn/mlp.c"
 #include "nn/ops.c"
 #include "nn/params.c"
@@ -81,8 +80,9 @@ static struct {
 
 enum { ENTROPY = 1, REC = 2 }; /* weights are 0.1 times these */
 
-static double actor_loss(void)
+static double actor_loss(void *ctx)
 {
+    (void)ctx;
     double d[N], logp[N];
     const double *log_std = c.params + c.net.log_std;
     policy_outputs o = policy_forward(c.pass, c.params, NULL, &(policy_batch){N, c.proprio, c.window}, true);
@@ -92,31 +92,12 @@ static double actor_loss(void)
            0.1 * REC * policy_loss(c.pass).reconstruction;
 }
 
-static double critic_loss(void)
+static double critic_loss(void *ctx)
 {
+    (void)ctx;
     double d[N], v[N];
     mlp_pass_forward(&c.judge_pass, v, c.seen, c.judge_params, N);
     return ppo_value_loss(d, v, c.target, N);
-}
-
-static void check(const char *what, double (*loss)(void), const double *gradient, double *x, size_t n)
-{
-    const double h = 1e-6;
-    double scale = 0;
-    for (size_t i = 0; i < n; i++) scale = fmax(scale, fabs(gradient[i]));
-    ENSURE(scale > 0.01);
-    for (size_t i = 0; i < n; i++) {
-        double keep = x[i];
-        x[i] = keep + h;
-        double up = loss();
-        x[i] = keep - h;
-        double down = loss();
-        x[i] = keep;
-        double numeric = (up - down) / (2 * h);
-        if (!(fabs(gradient[i] - numeric) < 1e-5 * (fabs(numeric) + 1e-2 * scale)))
-            test_fail(__FILE__, __LINE__, "%s[%zu]: gradient %.9g, differences say %.9g", what, i,
-                      gradient[i], numeric);
-    }
 }
 
 static void make_networks(pool *threads, arena *memory)
@@ -173,11 +154,12 @@ static void test_gradients(void)
     gaussian_log_prob_back(dmean, grads + c.net.log_std, dlogp, c.action, o.mean, log_std, N, ACTIONS);
     for (int i = 0; i < ACTIONS; i++) grads[c.net.log_std + (size_t)i] -= 0.1 * ENTROPY;
     policy_backward(c.pass, grads, c.params, dmean, 0.1 * REC, NULL, NULL);
-    check("actor", actor_loss, grads, c.params, c.net.layout.count);
+    check_gradient("actor", grads, c.params, c.net.layout.count, actor_loss, NULL, 1e-6, 1e-2);
     mlp_pass_forward(&c.judge_pass, v, c.seen, c.judge_params, N);
     ppo_value_loss(dv, v, c.target, N);
     mlp_pass_backward(&c.judge_pass, NULL, 0, 0, judge_grads, dv, c.seen, c.judge_params, N);
-    check("critic", critic_loss, judge_grads, c.judge_params, c.judge.layout.count);
+    check_gradient("critic", judge_grads, c.judge_params, c.judge.layout.count, critic_loss, NULL, 1e-6,
+                   1e-2);
     policy_pass_free(c.pass);
     pool_free(threads);
     arena_free(&memory);

@@ -6,7 +6,6 @@
 
 #include "test.h"
 
-#include "nn/gemm_plain.c"
 #include "nn/ops.c"
 #include "track/quantize.c"
 

@@ -1,5 +1,5 @@
 /* Damaged models: whatever bit of a file is wrong, it is not loaded. */
-#include "base/seal.h"
+#include "base/tensorfile.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* What decides whether a clip is worth having, and what it is. */
 #include <string.h>
 
+#include "motion/clip.h"
 #include "motion/diverse.h"
-#include "motion/edit.h"
 #include "motion/phases.h"
 #include "synthetic.h"
 #include "test.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "base/seal.h"
+#include "base/tensorfile.h"
 #include "plan/planner.h"
 #include "test.h"
 

@@ -1,11 +1,8 @@
 /* Trials of a tracker: figures against a plain rollout, failures, threads, starts. */
 #include "learn/trial.h"
-#include "learn/failing.h"
 
 #include <string.h>
 
-#include "base/rot.h"
-#include "robot/state.h"
 #include "synthetic.h"
 #include "test.h"
 
@@ -41,22 +38,6 @@ static void bed_free(bed *b)
     references_free(&b->refs);
     pool_free(b->threads);
     for (int i = 0; i < 2; i++) clip_free(&b->motions[i]);
-}
-
-static void test_errors(void)
-{
-    static ref_frame f;
-    g1_state s = {.quat = {1, 0, 0, 0}, .gravity = {0, 0, -1}, .pos = {7, 8, 0.75}};
-    float turn[4], axis[3] = {0.3f, 0, 0}, yaw[4];
-    quat_expf(turn, axis);
-    quat_from_yawf(yaw, 2);
-    quat_mulf(f.qpos + 3, yaw, turn); /* heading does not count */
-    f.qpos[2] = 0.6f;
-    f.qpos[7] = 0.3f, f.qpos[9] = -0.4f;
-    tracking_error e = tracking_error_of(&s, f.qpos);
-    ENSURE_NEAR(e.joint, 0.5, 1e-6);
-    ENSURE_NEAR(e.height, 0.15, 1e-6);
-    ENSURE_NEAR(e.tilt, 0.3, 1e-6);
 }
 
 static void test_starts(void)
@@ -149,5 +130,5 @@ static void test_failing(void)
     bed_free(&b);
 }
 
-TEST_TABLE({"trial.failing", test_failing}, {"trial.errors", test_errors}, {"trial.starts", test_starts},
-           {"trial.run", test_run}, {"trial.failure", test_failure})
+TEST_TABLE({"trial.failing", test_failing}, {"trial.starts", test_starts}, {"trial.run", test_run},
+           {"trial.failure", test_failure})

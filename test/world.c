@@ -17,7 +17,6 @@
 #include "learn/world_fit.c"
 #include "learn/world_points.c"
 #include "learn/world_state.c"
-#include "nn/gemm_plain.c"
 #include "nn/mlp.c"
 #include "nn/ops.c"
 #include "nn/params.c"

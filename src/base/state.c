@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/seal.h"
+#include "base/tensorfile.h"
 
 #define MOST 9007199254740992.0 /* 2^53 */
 

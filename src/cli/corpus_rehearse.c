@@ -8,8 +8,8 @@
 #include "base/hash.h"
 #include "cli/commands.h"
 #include "eval/rollout.h"
-#include "learn/failing.h"
 #include "learn/rehearse.h"
+#include "learn/trial.h"
 #include "motion/corpus.h"
 #include "track/tracker.h"
 

@@ -10,8 +10,8 @@
 #include "control/library.h"
 #include "eval/courses.h"
 #include "eval/evaluate.h"
+#include "motion/clip.h"
 #include "motion/diverse.h"
-#include "motion/edit.h"
 #include "motion/phases.h"
 
 #define PART 250       /* frames of a rollout, when the clip has enough */

@@ -13,7 +13,6 @@
 #include "eval/course.h"
 #include "eval/courses.h"
 #include "eval/page.h"
-#include "eval/posture.h"
 
 /* ---- A performance ---- */
 
@@ -46,28 +45,6 @@ typedef struct {
     double plan_ms;
 } stage;
 
-static void judge(stage *s, const sim_world *before, const hrc_report *r, double t_s)
-{
-    frame_error e;
-    if (r->waiting) return;
-    frame_compare(&e, before->qpos, before->qvel, r->reference.qpos, r->reference.qvel);
-    if (before->diverged) e.complete = e.strict = false;
-    if (!e.complete && !s->sums.failed) rollout_note(s->out, t_s, "lost the reference");
-    tally_add(&s->sums, &e);
-}
-
-static void keep(stage *s, const sim_world *before, const hrc_target *target, const hrc_report *r)
-{
-    rollout *o = s->out;
-    const size_t i = (size_t)s->i;
-    for (int k = 0; k < HRC_NQ; k++) o->qpos[i * HRC_NQ + k] = (float)before->qpos[k];
-    for (int k = 0; k < HRC_JOINTS; k++) {
-        o->target[i * HRC_JOINTS + k] = (float)target->q[k];
-        o->torque[i * HRC_JOINTS + k] = (float)s->world.torque[k];
-    }
-    rollout_control(o, s->i, r);
-}
-
 static hrc_status step(stage *s, const char *motion, hrc_error *err)
 {
     const double t_s = (double)s->i / HRC_RATE_HZ;
@@ -76,8 +53,9 @@ static hrc_status step(stage *s, const char *motion, hrc_error *err)
     disturb_due(s->p->disturb, s->p->ndisturb, &s->next, t_s, &s->world, s->out);
     const sim_world before = s->world;
     TRY(loop_step(s->control, s->physics, &s->world, 0, &target, err));
-    judge(s, &before, r, t_s);
-    keep(s, &before, &target, r);
+    if (!r->waiting) tally_judge(&s->sums, &before, r->reference.qpos, r->reference.qvel, s->out, t_s);
+    rollout_robot(s->out, s->i, before.qpos, &target, s->world.torque);
+    rollout_control(s->out, s->i, r);
     if (r->replanned) s->plan_ms += r->plan_ms;
     if (s->p->tick && s->i % 10 == 0) s->p->tick(s->p->ctx, t_s, motion, r);
     s->i++;

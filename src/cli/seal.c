@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/seal.h"
 #include "cli/commands.h"
 #include "control/library.h"
 #include "track/tracker.h"

@@ -12,7 +12,7 @@
 #include "cli/motion.h"
 #include "cli/training.h"
 #include "learn/comm.h"
-#include "plan/state.h"
+#include "plan/anchor.h"
 
 #define PATH 1200
 

@@ -12,7 +12,7 @@
 #include "deploy/clock.h"
 #include "deploy/lower.h"
 #include "motion/clip.h"
-#include "plan/state.h"
+#include "plan/anchor.h"
 #include "robot/bounds.h"
 #include "robot/capsules.h"
 

@@ -2,6 +2,8 @@
 #ifndef HRC_DEPLOY_REMOTE_H
 #define HRC_DEPLOY_REMOTE_H
 
+#include <string.h>
+
 #include "deploy/messages.h"
 
 enum {
@@ -31,9 +33,41 @@ enum {
     ASK_TRIP = 8, /* no operator's: the watchdog is gone, or damps in our place (watchdog.h) */
 };
 
-bool remote_present(const uint8_t remote[ROBOT_REMOTE]); /* false: all zero, as when it is off */
-int remote_keys(const uint8_t remote[ROBOT_REMOTE]);
-int remote_asks(int keys);                                 /* ASK_ bits */
-void remote_press(uint8_t remote[ROBOT_REMOTE], int keys); /* a remote that is on, with these keys down */
+/* False: all zero, as when it is off. */
+static inline bool remote_present(const uint8_t remote[ROBOT_REMOTE])
+{
+    for (int i = 0; i < ROBOT_REMOTE; i++)
+        if (remote[i]) return true;
+    return false;
+}
+
+static inline int remote_keys(const uint8_t remote[ROBOT_REMOTE])
+{
+    return remote[2] | remote[3] << 8;
+}
+
+static inline bool remote_down(int keys, int all)
+{
+    return (keys & all) == all;
+}
+
+/* ASK_ bits */
+static inline int remote_asks(int keys)
+{
+    if (remote_down(keys, KEY_SELECT) || remote_down(keys, KEY_L2 | KEY_B))
+        return ASK_DAMP; /* and nothing else */
+    return (remote_down(keys, KEY_L2 | KEY_UP) ? ASK_RAMP : 0) |
+           (remote_down(keys, KEY_R1 | KEY_X) ? ASK_GO : 0);
+}
+
+#define REMOTE_HEAD 0x51FE /* any that is not zero: the real one's is not documented */
+
+/* A remote that is on, with these keys down. */
+static inline void remote_press(uint8_t remote[ROBOT_REMOTE], int keys)
+{
+    memset(remote, 0, ROBOT_REMOTE);
+    remote[0] = REMOTE_HEAD & 0xFF, remote[1] = REMOTE_HEAD >> 8;
+    remote[2] = (uint8_t)(keys & 0xFF), remote[3] = (uint8_t)(keys >> 8);
+}
 
 #endif

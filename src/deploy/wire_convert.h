@@ -16,11 +16,6 @@ uint32_t crc_words(const void *data, size_t words);
 typedef unitree_hg_msg_dds__LowState_ hg_state;
 typedef unitree_hg_msg_dds__LowCmd_ hg_command;
 
-void hg_state_write(hg_state *out, const robot_state *s); /* with its sum */
-bool hg_state_crc_ok(const hg_state *m);
-void hg_state_read(robot_state *out, const hg_state *m);
-
 void hg_command_write(hg_command *out, const robot_command *c); /* with its sum */
-void hg_command_read(wire_order *out, const hg_command *m);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/rot.h"
-#include "eval/posture.h"
+#include "eval/course.h"
 #include "motion/stats.h"
 
 #define STRENGTHS 6
@@ -19,7 +19,7 @@ static const double PUSH_MPS[STRENGTHS] = {0.5, 1.0, 1.5, 2.0, 2.5, 3.0};
 static const double PUNCH_N[STRENGTHS] = {100, 200, 300, 400, 500, 600};
 static const char *const KIND[] = {[DISTURB_PUSH] = "push", [DISTURB_PUNCH] = "punch"};
 
-/* Suites draw their heaps from streams that practice, which takes variants (posture.h), never has: 2^32 and
+/* Suites draw their heaps from streams that practice, which takes variants (course.h), never has: 2^32 and
  * on, where a variant's stream is the number of its side. So no robot of a suite lies as one in practice did,
  * whatever the seeds. */
 #define HEAP_STREAM ((uint64_t)1 << 32)

@@ -39,21 +39,24 @@ static void compare_links(frame_error *out, const double *qpos, const double *re
     }
 }
 
-void frame_compare(frame_error *out, const double qpos[HRC_NQ], const double qvel[HRC_NV],
-                   const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV])
+frame_error frame_compare(const sim_world *w, const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV])
 {
     double rq[HRC_NQ], rv[HRC_NV];
     g1_state a, b;
     for (int i = 0; i < HRC_NQ; i++) rq[i] = (double)ref_qpos[i];
     for (int i = 0; i < HRC_NV; i++) rv[i] = (double)ref_qvel[i];
-    g1_state_read(&a, qpos, qvel);
+    g1_state_read(&a, w->qpos, w->qvel);
     g1_state_read(&b, rq, rv);
-    const tracking_error e = tracking_error_of(&a, ref_qpos);
-    *out = (frame_error){.joint_rad = e.joint, .height_m = e.height, .ori_rad = e.tilt};
-    out->linvel_mps = distance(a.lin_vel, b.lin_vel);
-    out->complete = out->height_m < FOLLOWS_HEIGHT_M && out->ori_rad < FOLLOWS_TILT_RAD;
-    out->strict = out->height_m < STRICT_HEIGHT && fabs(a.gravity[2] - b.gravity[2]) < STRICT_GRAVITY;
-    compare_links(out, qpos, rq);
+    const tracking_error t = tracking_error_of(&a, ref_qpos);
+    frame_error e = {.joint_rad = t.joint,
+                     .height_m = t.height,
+                     .ori_rad = t.tilt,
+                     .linvel_mps = distance(a.lin_vel, b.lin_vel)};
+    e.complete = !w->diverged && e.height_m < FOLLOWS_HEIGHT_M && e.ori_rad < FOLLOWS_TILT_RAD;
+    e.strict =
+        !w->diverged && e.height_m < STRICT_HEIGHT && fabs(a.gravity[2] - b.gravity[2]) < STRICT_GRAVITY;
+    compare_links(&e, w->qpos, rq);
+    return e;
 }
 
 void tally_add(tally *t, const frame_error *e)
@@ -69,6 +72,15 @@ void tally_add(tally *t, const frame_error *e)
     t->sum.linvel_mps += e->linvel_mps;
     t->sum.mpjpe_local_mm += e->mpjpe_local_mm;
     t->sum.mpjpe_global_mm += e->mpjpe_global_mm;
+}
+
+bool tally_judge(tally *t, const sim_world *w, const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV],
+                 rollout *record, double t_s)
+{
+    const frame_error e = frame_compare(w, ref_qpos, ref_qvel);
+    if (!e.complete && !t->failed && record) rollout_note(record, t_s, "lost the reference");
+    tally_add(t, &e);
+    return e.complete;
 }
 
 void tally_figures(figures *out, const tally *t)
@@ -217,59 +229,51 @@ typedef struct {
     course_result *out;
 } running;
 
-void course_world(const course *c, const double *start, const sim *physics, sim_world *w)
+void world_on_frame(sim_world *w, const sim *physics, const float qpos[HRC_NQ], const float qvel[HRC_NV])
 {
-    double qpos[HRC_NQ], qvel[HRC_NV];
-    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)clip_frame(&c->motion, c->first)[i];
-    for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)c->qvel[(size_t)c->first * HRC_NV + (size_t)i];
+    double q[HRC_NQ], v[HRC_NV];
+    for (int i = 0; i < HRC_NQ; i++) q[i] = (double)qpos[i];
+    for (int i = 0; i < HRC_NV; i++) v[i] = (double)qvel[i];
     *w = (sim_world){0};
-    sim_reset(physics, w, start ? start : qpos, start ? NULL : qvel);
+    sim_reset(physics, w, q, v);
 }
 
-/* The state as the step finds it. */
-static void record_pose(running *r, int i)
+void course_world(const course *c, const double *start, const sim *physics, sim_world *w)
 {
-    for (int k = 0; r->record && k < HRC_NQ; k++)
-        r->record->qpos[(size_t)i * HRC_NQ + (size_t)k] = (float)r->world.qpos[k];
+    world_on_frame(w, physics, clip_frame(&c->motion, c->first), c->qvel + (size_t)c->first * HRC_NV);
+    if (start) sim_reset(physics, w, start, NULL);
 }
 
 static hrc_status act(running *r, int i, hrc_error *err)
 {
     const float *ref = clip_frame(&r->t->motion, r->t->first + i);
-    record_pose(r, i);
+    double before[HRC_NQ];
+    memcpy(before, r->world.qpos, sizeof before);
     if (r->m->control) {
         TRY(loop_step(r->m->control, r->m->physics, &r->world, r->m->worker, &r->target, err));
-        if (r->record) rollout_control(r->record, i, hrc_controller_report(r->m->control));
-        return HRC_OK;
+    } else {
+        for (int k = 0; k < HRC_JOINTS; k++)
+            r->target.q[k] = (double)ref[HRC_NQ + 7 + k]; /* of the next frame */
+        sim_step_one(r->m->physics, &r->world, r->target.q, r->m->worker);
     }
-    double q[HRC_JOINTS];
-    for (int k = 0; k < HRC_JOINTS; k++) q[k] = (double)ref[HRC_NQ + 7 + k]; /* of the next frame */
-    sim_step_one(r->m->physics, &r->world, q, r->m->worker);
-    if (r->record) memcpy(r->record->ref + (size_t)i * HRC_NQ, ref, HRC_NQ * sizeof *ref);
+    if (!r->record) return HRC_OK;
+    rollout_robot(r->record, i, before, &r->target, r->world.torque);
+    if (r->m->control)
+        rollout_control(r->record, i, hrc_controller_report(r->m->control));
+    else
+        memcpy(r->record->ref + (size_t)i * HRC_NQ, ref, HRC_NQ * sizeof *ref);
     return HRC_OK;
-}
-
-/* What the step did to the joints. */
-static void record_torque(running *r, int i)
-{
-    for (int k = 0; r->record && k < HRC_JOINTS; k++)
-        r->record->torque[i * HRC_JOINTS + k] = (float)r->world.torque[k];
 }
 
 static void judge(running *r, int i)
 {
     const course *t = r->t;
     const size_t frame = (size_t)(t->first + i);
-    frame_error e;
-    frame_compare(&e, r->world.qpos, r->world.qvel, t->motion.qpos + frame * HRC_NQ,
-                  t->qvel + frame * HRC_NV);
-    if (r->world.diverged) e.complete = e.strict = false;
-    if (!e.complete && !r->sums.failed && r->record)
-        rollout_note(r->record, (double)i / HRC_RATE_HZ, "lost the reference");
-    tally_add(&r->sums, &e);
     const double t_s = (double)i / HRC_RATE_HZ;
-    if (!e.complete) r->calm = 0, r->left = true, r->out->stands_s = -1;
-    if (e.complete && r->calm++ == 0) r->calm_from_s = t_s;
+    const bool complete = tally_judge(&r->sums, &r->world, t->motion.qpos + frame * HRC_NQ,
+                                      t->qvel + frame * HRC_NV, r->record, t_s);
+    if (!complete) r->calm = 0, r->left = true, r->out->stands_s = -1;
+    if (complete && r->calm++ == 0) r->calm_from_s = t_s;
     if (r->calm < STANDS_S * HRC_RATE_HZ) return;
     const double since = r->next_disturbance ? t->disturb[r->next_disturbance - 1].t_s : 0;
     if (r->out->stands_s < 0) r->out->stands_s = r->calm_from_s - since;
@@ -291,7 +295,6 @@ static hrc_status run(running *r, hrc_error *err)
                         r->record))
             r->calm = 0, r->left = false, r->out->stands_s = r->out->back_s = -1;
         TRY(act(r, i, err));
-        record_torque(r, i);
         judge(r, i + 1);
         if (r->m->control && hrc_controller_report(r->m->control)->replanned)
             plan_ms += hrc_controller_report(r->m->control)->plan_ms;
@@ -320,4 +323,60 @@ hrc_status course_run(const course *t, const course_means *means, course_result 
     hrc_status status = run(&r, err);
     if (status < 0 && record_to) rollout_free(record_to);
     return status;
+}
+
+/* ---- Lying on the floor ---- */
+
+#define DROP_HEIGHT 0.35 /* m: nothing touches the floor yet */
+#define SETTLE_STEPS 100 /* control periods: 2 s */
+#define LEAN_RAD 0.25    /* of variants, about each axis: standard deviation ... */
+#define BENT_RAD 0.4     /* ... and of each joint */
+
+const char *const POSTURE_NAME[] = {"lying-back", "lying-front", "lying-left", "lying-right"};
+
+/* Rotation vectors from standing. */
+static const double TURN[POSTURE_COUNT][3] = {
+    {0, -M_PI / 2, 0}, {0, M_PI / 2, 0}, {-M_PI / 2, 0, 0}, {M_PI / 2, 0, 0}};
+
+/* Limbs bent at random, within the joints' soft limits. */
+static void bend(double qpos[HRC_NQ], rng *dice)
+{
+    double lean[3], tilt[4];
+    for (int k = 0; k < 3; k++) lean[k] = LEAN_RAD * (double)rng_normal(dice);
+    quat_exp(tilt, lean);
+    quat_mul(qpos + 3, tilt, qpos + 3);
+    for (int j = 0; j < HRC_JOINTS; j++) {
+        const double bent = qpos[7 + j] + BENT_RAD * (double)rng_normal(dice);
+        qpos[7 + j] = fmin(fmax(bent, G1_JOINT[j].soft_lo), G1_JOINT[j].soft_hi);
+    }
+}
+
+hrc_status posture_heap(double qpos[HRC_NQ], int side, double heading, rng *dice, sim *s, int worker,
+                        hrc_error *err)
+{
+    double start[HRC_NQ], yaw[4], tilt[4];
+    sim_world w = {0};
+    g1_default_qpos(start);
+    quat_from_yaw(yaw, heading);
+    quat_exp(tilt, TURN[side]);
+    quat_mul(start + 3, yaw, tilt);
+    start[2] = DROP_HEIGHT;
+    if (dice) bend(start, dice);
+    sim_reset(s, &w, start, NULL);
+    for (int i = 0; i < SETTLE_STEPS; i++) sim_step_one(s, &w, start + 7, worker);
+    if (w.diverged) return fail(err, HRC_EINVAL, "posture %s: the simulation diverged", POSTURE_NAME[side]);
+    memcpy(qpos, w.qpos, sizeof w.qpos);
+    qpos[0] = qpos[1] = 0;
+    return HRC_OK;
+}
+
+hrc_status posture_lying(double qpos[HRC_NQ], const char *name, double heading, int variant, sim *s,
+                         int worker, hrc_error *err)
+{
+    int side = 0;
+    while (side < POSTURE_COUNT && strcmp(POSTURE_NAME[side], name) != 0) side++;
+    if (side == POSTURE_COUNT)
+        return fail(err, HRC_EINVAL, "there is no posture \"%.40s\", expected one of " LYING_STARTS, name);
+    rng dice = rng_make((uint64_t)variant, (uint64_t)side);
+    return posture_heap(qpos, side, heading, variant ? &dice : NULL, s, worker, err);
 }

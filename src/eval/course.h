@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/rng.h"
 #include "eval/rollout.h"
 #include "motion/clip.h"
 #include "robot/g1.h"
@@ -63,11 +64,10 @@ static inline double *figure_at(figures *f, int i)
 /* Errors at one frame. */
 typedef struct {
     double joint_rad, height_m, ori_rad, linvel_mps, mpjpe_local_mm, mpjpe_global_mm;
-    bool complete, strict; /* within the bounds */
+    bool complete, strict; /* within the bounds, and the physics has not diverged */
 } frame_error;
 
-void frame_compare(frame_error *out, const double qpos[HRC_NQ], const double qvel[HRC_NV],
-                   const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV]);
+frame_error frame_compare(const sim_world *w, const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV]);
 
 /* Sums while a rollout goes on. {0} is empty. */
 typedef struct {
@@ -78,6 +78,11 @@ typedef struct {
 } tally;
 
 void tally_add(tally *t, const frame_error *e);
+
+/* One more frame of a rollout; the first loss of the reference is noted in the record (NULL: none). True when
+ * the frame is complete. */
+bool tally_judge(tally *t, const sim_world *w, const float ref_qpos[HRC_NQ], const float ref_qvel[HRC_NV],
+                 rollout *record, double t_s);
 void tally_figures(figures *out, const tally *t);
 
 #define STANDS_S 1.0 /* on the reference for as long without a break: stands again */
@@ -142,6 +147,9 @@ hrc_status course_run(const course *t, const course_means *means, course_result 
 hrc_status loop_step(hrc_controller *c, sim *physics, sim_world *w, int worker, hrc_target *target,
                      hrc_error *err);
 
+/* A robot in the state of a reference's frame. */
+void world_on_frame(sim_world *w, const sim *physics, const float qpos[HRC_NQ], const float qvel[HRC_NV]);
+
 /* The world of the course's start: the reference's own state, or `start`, at rest. */
 void course_world(const course *c, const double *start, const sim *physics, sim_world *w);
 
@@ -151,5 +159,24 @@ void disturb_apply(const disturbance *d, sim_world *w);
  * first that is not done yet. True when there was one. */
 bool disturb_due(const disturbance *list, int n, int *next, double t_s, sim_world *w, rollout *record);
 void disturb_describe(const disturbance *d, char *out, size_t size); /* "push 1.5 m/s to the left" */
+
+/* ---- Lying on the floor ---- */
+
+/* Where a robot may begin that no reference knows of: come to rest in the simulator. */
+
+enum { POSTURE_COUNT = 4 };
+extern const char *const POSTURE_NAME[POSTURE_COUNT];
+#define LYING_STARTS "lying-back, lying-front, lying-left, lying-right"
+
+/* At the origin, the head toward -x turned by `heading` rad about the vertical. Variant 0 is dropped with the
+ * limbs of the stance; every other one with limbs bent at random and tilted a little, its own. The worker of
+ * the simulator lets the robot settle. HRC_EINVAL when there is no posture of that name. */
+hrc_status posture_lying(double qpos[HRC_NQ], const char *name, double heading, int variant, sim *s,
+                         int worker, hrc_error *err);
+
+/* The same with limbs drawn from `dice`; NULL: those of the stance. Variants draw from streams 0 to
+ * POSTURE_COUNT - 1: practice takes other streams for heaps that no variant has. */
+hrc_status posture_heap(double qpos[HRC_NQ], int side, double heading, rng *dice, sim *s, int worker,
+                        hrc_error *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "motion/edit.h"
+#include "motion/clip.h"
 
 #define CORPUS "motions/cmu.safetensors"
 

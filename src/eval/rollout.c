@@ -56,6 +56,15 @@ void rollout_free(rollout *r)
     *r = (rollout){0};
 }
 
+void rollout_robot(rollout *r, int i, const double qpos[HRC_NQ], const hrc_target *target,
+                   const double torque[HRC_JOINTS])
+{
+    for (int k = 0; k < HRC_NQ; k++) r->qpos[(size_t)i * HRC_NQ + (size_t)k] = (float)qpos[k];
+    const size_t at = (size_t)i * HRC_JOINTS;
+    for (int k = 0; r->target && k < HRC_JOINTS; k++) r->target[at + (size_t)k] = (float)target->q[k];
+    for (int k = 0; r->torque && k < HRC_JOINTS; k++) r->torque[at + (size_t)k] = (float)torque[k];
+}
+
 void rollout_control(rollout *r, int i, const hrc_report *report)
 {
     const hrc_keyframes *plan = &report->plan;

@@ -55,6 +55,11 @@ hrc_status rollout_create(rollout *r, int n, double fps, const char *name, int a
                           hrc_error *err);
 void rollout_free(rollout *r);
 
+/* Frame i: the pose before a control step, and what the step commanded and applied, as far as that is kept.
+ */
+void rollout_robot(rollout *r, int i, const double qpos[HRC_NQ], const hrc_target *target,
+                   const double torque[HRC_JOINTS]);
+
 /* Frame i of ref, signals and plan, as far as they are there, from what the controller did. */
 void rollout_control(rollout *r, int i, const hrc_report *report);
 

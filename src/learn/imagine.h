@@ -13,7 +13,7 @@
 
 #include "learn/imagine_observe.h"
 #include "learn/world.h"
-#include "track/action.h"
+#include "track/observe.h"
 #include "track/policy.h"
 
 typedef struct {

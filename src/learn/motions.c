@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "motion/clip.h"
 #include "motion/corpus.h"
-#include "motion/edit.h"
 
 #define HELDOUT_EVERY 10 /* of clip files */
 

@@ -9,7 +9,7 @@
 #include "learn/trial.h"
 #include "robot/posture.h"
 #include "robot/state.h"
-#include "track/action.h"
+#include "track/observe.h"
 #include "track/tracker.h"
 
 #define KNOT 5 /* periods between knots of an offset; straight lines between them */

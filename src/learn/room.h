@@ -1,4 +1,4 @@
-/* The room of a practice, shared by its parts: situations, attempts at them, and the trials of ways up. */
+/* The room of a practice, shared by its parts: situations, and attempts at them. */
 #ifndef HRC_LEARN_ROOM_H
 #define HRC_LEARN_ROOM_H
 
@@ -8,7 +8,7 @@
 #include "learn/teacher.h"
 #include "sim/sim.h"
 
-#define FRESH_VARIANT 4096 /* heaps (eval/posture.h) from here on: practice; below: trials */
+#define FRESH_VARIANT 4096 /* heaps (eval/course.h) from here on: practice; below: trials */
 
 struct practice {
     practice_options o;
@@ -26,7 +26,7 @@ struct practice {
     int horizon;
 };
 
-/* ---- Situations (situation.c) ---- */
+/* ---- Situations (attempt.c) ---- */
 
 typedef struct {
     situation_kind kind;
@@ -46,9 +46,6 @@ hrc_status situation_make(situation *s, const practice *p, int number, rng *dice
 hrc_status situation_lying(situation *s, const practice *p, int variant, rng *dice, int worker,
                            hrc_error *err);
 
-/* Within the bounds of CR (eval/metrics.h) of its reference. */
-bool situation_in_bounds(const sim_world *w, const hrc_report *r);
-
 /* ---- Attempts (attempt.c) ---- */
 
 typedef enum { BY_BASE, BY_OWN, BY_NOISE, BY_SWITCH, BY_TEACHER, BY_OTHER_WAY } approach;
@@ -63,10 +60,5 @@ typedef struct {
 /* rank: of the first way that leads. */
 hrc_status attempt_run(attempt *a, const practice *p, const situation *s, uint64_t seed, int rank, int worker,
                        hrc_error *err);
-
-/* ---- Which ways lead (contest.c) ---- */
-
-/* Tries all ways up on some robots; the few that get up most of them, soonest, become the teacher's order. */
-hrc_status contest_run(practice *p, hrc_error *err);
 
 #endif

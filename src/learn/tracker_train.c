@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "learn/comm.h"
+#include "learn/tracker_method.h"
 #include "track/tracker.h"
 
 #define ONE_CLIP_TRIALS 8
@@ -29,7 +30,7 @@ struct tracker_trainer {
     tracker_plan plan;
     void *self; /* the method's */
     config exact;
-    trials *court;
+    trials *trials;
     trial_start *starts;
     trial *results; /* (nstarts) */
     int nstarts;
@@ -91,7 +92,7 @@ static hrc_status set_up(tracker_trainer *t, hrc_error *err)
     TRY(sort_categories(t, err));
     TRY(choose_starts(t, err));
     t->exact = trial_physics(p->cfg);
-    TRY(trials_create(&t->court, &t->exact, p->refs, p->threads, err));
+    TRY(trials_create(&t->trials, &t->exact, p->refs, p->threads, err));
     TRY(p->method->create(&t->self, &in, err));
     p->method->model(t->self, &view);
     const quant *q = &view.net.shape.token;
@@ -118,7 +119,7 @@ void tracker_trainer_free(tracker_trainer *t)
 {
     if (!t) return;
     t->plan.method->free(t->self);
-    trials_free(t->court);
+    trials_free(t->trials);
     arena_free(&t->memory);
     free(t);
 }
@@ -186,7 +187,7 @@ hrc_status tracker_trainer_judge(tracker_trainer *t, hrc_error *err)
     stored_view(t, &view);
     const quant *q = &view.net.shape.token;
     memset(t->use, 0, sizeof *t->use * (size_t)(quant_indices(q) * quant_values(q)));
-    TRY(trials_run(t->court, &view, t->starts, t->nstarts, &o, t->results, t->use, err));
+    TRY(trials_run(t->trials, &view, t->starts, t->nstarts, &o, t->results, t->use, err));
     t->judged = trial_summarise(t->results, t->nstarts, NULL, 0);
     t->judged_is_new = true;
     return HRC_OK;
@@ -471,4 +472,35 @@ hrc_status tracker_trainer_export(tracker_trainer *t, const char *path, const ch
              (long long)t->iterations, 1e-6 * (double)t->samples, data);
     view.trained = trained;
     return tracker_save(&view, !t->plan.exact, path, err);
+}
+
+/* ---- Methods ---- */
+
+static const tracker_method *const METHODS[] = {&METHOD_WORLD, &METHOD_PPO};
+
+const tracker_method *tracker_method_find(const char *name)
+{
+    for (int i = 0; i < COUNT(METHODS); i++)
+        if (strcmp(METHODS[i]->name, name) == 0) return METHODS[i];
+    return NULL;
+}
+
+const char *tracker_method_names(void)
+{
+    return "world-model, ppo";
+}
+
+void train_figure(train_report *r, const char *name, double value)
+{
+    if (r->nfigures < TRAIN_MAX_FIGURES) r->figures[r->nfigures++] = (train_entry){name, value};
+}
+
+void train_phase(train_report *r, const char *name, double seconds)
+{
+    for (int i = 0; i < r->nphases; i++)
+        if (strcmp(r->phases[i].name, name) == 0) {
+            r->phases[i].value += seconds;
+            return;
+        }
+    if (r->nphases < TRAIN_MAX_PHASES) r->phases[r->nphases++] = (train_entry){name, seconds};
 }

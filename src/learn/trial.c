@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/course.h"
 #include "robot/posture.h"
 #include "robot/state.h"
 #include "track/tracker.h"
@@ -68,15 +69,6 @@ static const ref_frame *frame_at(const ref_clip *c, int frame)
     return &c->frames[frame < c->n ? frame : c->n - 1];
 }
 
-static void begin(const job *j, sim_world *w, const ref_frame *f)
-{
-    double qpos[HRC_NQ], qvel[HRC_NV];
-    for (int i = 0; i < HRC_NQ; i++) qpos[i] = (double)f->qpos[i];
-    for (int i = 0; i < HRC_NV; i++) qvel[i] = (double)f->qvel[i];
-    *w = (sim_world){0};
-    sim_reset(j->t->physics, w, qpos, qvel);
-}
-
 static void step(const job *j, sim_world *w, const ref_clip *c, int frame, int worker)
 {
     tracker *runner = j->runners[worker];
@@ -109,25 +101,22 @@ static void run_one(void *ctx, int item, int worker)
     trial *r = &j->out[item];
     *r = (trial){.clip = start->clip, .first = start->frame, .frames = most && most < left ? most : left};
     sim_world w;
-    int fine = 0, ran = 0;
-    bool failed = false;
-    begin(j, &w, &c->frames[start->frame]);
+    tally sums = {0};
+    world_on_frame(&w, j->t->physics, c->frames[start->frame].qpos, c->frames[start->frame].qvel);
     tracker_reset(j->runners[worker]);
-    while (ran < r->frames && !w.diverged && (!failed || o->go_on)) {
-        g1_state state;
-        step(j, &w, c, start->frame + ran, worker);
-        ran++;
-        g1_state_read(&state, w.qpos, w.qvel);
-        tracking_error e = tracking_error_of(&state, frame_at(c, start->frame + ran)->qpos);
-        bool bad = w.diverged || !(e.height <= o->height) || !(e.tilt <= o->tilt);
-        failed |= bad;
-        fine += !bad, r->good += !failed;
-        r->joint += e.joint, r->height += e.height, r->tilt += e.tilt;
+    while (sums.frames < r->frames && !w.diverged && (!sums.failed || o->go_on)) {
+        step(j, &w, c, start->frame + sums.frames, worker);
+        const ref_frame *f = frame_at(c, start->frame + sums.frames + 1);
+        frame_error e = frame_compare(&w, f->qpos, f->qvel);
+        e.complete = !w.diverged && e.height_m < o->height && e.ori_rad < o->tilt;
+        tally_add(&sums, &e);
     }
-    r->joint /= ran ? ran : 1, r->height /= ran ? ran : 1, r->tilt /= ran ? ran : 1;
+    const double n = sums.frames ? sums.frames : 1;
+    r->joint = sums.sum.joint_rad / n, r->height = sums.sum.height_m / n, r->tilt = sums.sum.ori_rad / n;
+    r->good = sums.until_failure;
     r->success = r->good == r->frames;
     r->progress = r->frames ? (double)r->good / r->frames : 1;
-    r->completion = r->frames ? (double)fine / r->frames : 1;
+    r->completion = r->frames ? (double)sums.complete / r->frames : 1;
 }
 
 static hrc_status run_all(job *j, int64_t *use, hrc_error *err)
@@ -191,4 +180,39 @@ trial_summary trial_summarise(const trial *list, int n, const int *marks, int ma
     double *const means[] = {&s.success, &s.progress, &s.completion, &s.joint, &s.height, &s.tilt};
     for (int i = 0; i < COUNT(means); i++) *means[i] /= s.n ? s.n : 1;
     return s;
+}
+
+/* ---- What a tracker fails on ---- */
+
+static hrc_status run_trials(trial *results, const references *refs, const track_model *m, const config *cfg,
+                             pool *threads, hrc_error *err)
+{
+    const config exact = trial_physics(cfg);
+    trial_start *starts = calloc((size_t)refs->n, sizeof *starts);
+    trial_options o = TRIAL_DEFAULT;
+    trials *t = NULL;
+    o.longest_s = 0, o.height = FAILING_HEIGHT_M;
+    hrc_status status = starts ? HRC_OK : fail(err, HRC_ENOMEM, "trials: out of memory");
+    for (int i = 0; starts && i < refs->n; i++) starts[i] = (trial_start){i, 0};
+    if (status == HRC_OK) status = trials_create(&t, &exact, refs, threads, err);
+    if (status == HRC_OK) status = trials_run(t, m, starts, refs->n, &o, results, NULL, err);
+    trials_free(t);
+    free(starts);
+    return status;
+}
+
+hrc_status failing_clips(bool *fails, const clip *clips, int n, const track_model *m, const config *cfg,
+                         pool *threads, hrc_error *err)
+{
+    references refs;
+    trial *results = calloc((size_t)n, sizeof *results);
+    if (!results) return fail(err, HRC_ENOMEM, "trials: out of memory");
+    hrc_status status = references_build(&refs, clips, n, false, threads, err);
+    if (status == HRC_OK) {
+        status = run_trials(results, &refs, m, cfg, threads, err);
+        references_free(&refs);
+    }
+    for (int i = 0; status == HRC_OK && i < n; i++) fails[i] = !results[i].success;
+    free(results);
+    return status;
 }

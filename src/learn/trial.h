@@ -1,9 +1,14 @@
-/* Trials: how well a tracker follows references in MuJoCo from given starts. Deterministic: exactly the
+/* Trials: how well a tracker follows references in MuJoCo from given starts, by the errors and the tally of
+ * eval/course.h, but without a controller: where a reference is, there it stays. Deterministic: exactly the
  * reference's state at the start, the mean action, no noise, no push, no randomisation; so the same weights
  * give the same figures, whatever the number of threads. */
 #ifndef HRC_LEARN_TRIAL_H
 #define HRC_LEARN_TRIAL_H
 
+#include <stdbool.h>
+
+#include "base/pool.h"
+#include "motion/clip.h"
 #include "sim/reference.h"
 #include "sim/sim.h"
 #include "track/model.h"
@@ -64,5 +69,13 @@ typedef struct {
 
 /* Over the trials whose clip has this mark; mark NULL: over all. marks (clips). */
 trial_summary trial_summarise(const trial *list, int n, const int *marks, int mark);
+
+/* ---- What a tracker has yet to learn: of a list of clips those that it does not do to the end ---- */
+
+#define FAILING_HEIGHT_M 0.25
+
+/* fails (n), in the physics of trials. */
+hrc_status failing_clips(bool *fails, const clip *clips, int n, const track_model *m, const config *cfg,
+                         pool *threads, hrc_error *err);
 
 #endif

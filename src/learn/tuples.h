@@ -20,7 +20,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "learn/lessons.h"
-#include "plan/scales.h"
+#include "plan/anchor.h"
 
 typedef struct {
     plan_layout layout;

@@ -73,4 +73,13 @@ hrc_status clip_cut(clip *out, const clip *in, int first, int last, hrc_error *e
  * one-sided at the ends. */
 void clip_velocities(float *qvel, const clip *c);
 
+/* ---- What training and evaluation do to a clip ---- */
+
+/* Left and right exchanged, in place: the image in the plane y = 0. Twice is the clip itself, bit for bit. */
+void clip_mirror(clip *c);
+
+/* Zero-order hold, in place: every frame becomes the first of its period of `seconds` (rounded to whole
+ * frames, at least one). */
+void clip_hold(clip *c, double seconds);
+
 #endif

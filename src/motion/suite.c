@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "motion/edit.h"
+#include "motion/clip.h"
 
 /* ---- Manifests ---- */
 

@@ -5,6 +5,8 @@
 #ifndef HRC_NN_MLP_H
 #define HRC_NN_MLP_H
 
+#include "base/arena.h"
+#include "base/status.h"
 #include "nn/ops.h"
 #include "nn/params.h"
 
@@ -53,5 +55,25 @@ bool nn_mlp_keep_inputs(const nn_mlp *m, nn_kept *s, const float *params, int co
 
 /* Where nn_mlp_back leaves the gradient of hidden layer 1, 2, ... before its activation: (rows, size). */
 NN_FN const real *nn_mlp_gradient(const nn_mlp *m, const real *work, int layer, int rows);
+
+/* ---- For inference: weights packed once, one row at a time, no allocation ---- */
+
+#ifndef NN_DOUBLE
+typedef struct {
+    int layers;
+    nn_activation activation;
+    const nn_ops *ops;
+    nn_packed weight[MLP_MAX_LAYERS];
+    const float *bias[MLP_MAX_LAYERS];
+    float *hidden[2]; /* room for the widest layer, twice */
+} packed_mlp;
+
+/* params: the network's whole block. Everything is copied into memory. */
+hrc_status packed_mlp_create(packed_mlp *p, const nn_mlp *m, const float *params, nn_precision precision,
+                             arena *memory, hrc_error *err);
+
+/* y (out) = f(x (in)) */
+void packed_mlp_run(packed_mlp *p, float *y, const float *x);
+#endif
 
 #endif

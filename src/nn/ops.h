@@ -9,8 +9,7 @@
 #ifndef HRC_NN_OPS_H
 #define HRC_NN_OPS_H
 
-#include "nn/cpu.h"
-#include "nn/kept.h"
+#include "nn/packed.h"
 #include "nn/real.h"
 
 enum { GEMM_TA = 1, GEMM_TB = 2, GEMM_ADD = 4 };
@@ -71,7 +70,7 @@ typedef struct {
     const nn_kept *kept; /* weights that need no packing now, or NULL */
 } nn_ops;
 
-/* The table for a level of nn/cpu.h, with our own matrix product; and the best for this processor. */
+/* The table for a level (nn/packed.h), with our own matrix product; and the best for this processor. */
 NN_FN const nn_ops *nn_ops_at(nn_level level);
 NN_FN const nn_ops *nn_ops_best(void);
 

@@ -6,10 +6,11 @@
 #ifndef HRC_NN_PACKED_H
 #define HRC_NN_PACKED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nn/cpu.h"
+#include "base/arena.h"
 
 #define NN_PANEL 16
 
@@ -46,6 +47,12 @@ static inline int nn_bf16_steps(int k)
 {
     return (k + 31) / 32 * 32;
 }
+
+/* What this processor can do, from least to most; tests run every level up to it. NN_AMX: tiles of 16 x 16
+ * sums, fed with bfloat16, besides all of AVX-512. */
+typedef enum { NN_PLAIN, NN_AVX2, NN_AVX512, NN_AVX512_BF16, NN_AMX } nn_level;
+
+nn_level nn_cpu(void);
 
 /* The kernels of one level, for tests and for packed.c. */
 typedef struct {
@@ -85,5 +92,35 @@ static inline float nn_from_bf16(uint16_t x)
     } v = {.u = (uint32_t)x << 16};
     return v.f;
 }
+
+/* ---- Weights kept packed ---- */
+
+/* Weights that many products of one update share, packed once for all of them (bfloat16). A table of
+ * functions names such a store (nn_ops.kept) while the weights stay what they are; a product that finds its
+ * second factor in it skips the packing. */
+
+#define NN_KEPT_MOST 128 /* weights */
+
+typedef struct {
+    const float *b; /* as the product names it: (k,n), or (n,k) with GEMM_TB */
+    int n, k, ldb;
+    bool turned; /* GEMM_TB */
+    nn_packed packed;
+    void *memory; /* of its panels */
+} nn_kept_weight;
+
+typedef struct nn_kept {
+    int count;
+    nn_kept_weight weight[NN_KEPT_MOST];
+} nn_kept;
+
+/* Room for the products with b of that shape; flags: GEMM_TB or 0. false when out of memory or places. */
+bool nn_kept_add(nn_kept *s, const float *b, int n, int k, int ldb, int flags, arena *memory);
+
+/* Packs weight i as it is now; different ones may be packed at once. */
+void nn_kept_pack(nn_kept *s, int i);
+
+/* NULL where it is not kept, and for a first factor that is turned (GEMM_TA). */
+const nn_packed *nn_kept_find(const nn_kept *s, const float *b, int n, int k, int ldb, int flags);
 
 #endif

@@ -115,3 +115,25 @@ void plan_continue(float base[PLAN_K][PLAN_D], const plan_layout *l, const plan_
     for (int k = 0; k < PLAN_K; k++)
         for (int d = 0; d < PLAN_D; d++) base[k][d] += lost * (w[d] - base[k][d]);
 }
+
+/* ---- The heading frame of the state ---- */
+
+plan_frame plan_frame_of(const float qpos[HRC_NQ])
+{
+    plan_frame frame = {.x = qpos[0], .y = qpos[1]};
+    float tilt[4];
+    quat_split_yawf(frame.yaw, tilt, qpos + 3);
+    return frame;
+}
+
+void plan_encode(float *out, int D, const plan_frame *frame, const float qpos[HRC_NQ])
+{
+    memcpy(out, qpos + 7, HRC_JOINTS * sizeof *out);
+    if (plan_has_position(D)) {
+        float offset[3] = {qpos[0] - frame->x, qpos[1] - frame->y, qpos[2]};
+        quat_rotate_invf(out + plan_root_at(), frame->yaw, offset);
+    }
+    float local[4];
+    quat_localf(local, frame->yaw, qpos + 3);
+    quat_to_6df(out + plan_rot_at(D), local);
+}

@@ -25,7 +25,43 @@
 
 #include "plan/densify.h"
 #include "plan/offset.h"
-#include "plan/state.h"
+
+/* ---- The heading frame of the state ---- */
+
+/* What the planner sees of a pose, as D numbers in the heading frame of the current state: origin on the
+ * floor under its root, x where it heads. So a model knows neither where the robot stands nor where it faces.
+ *
+ * D = 38: joints 29, root position 3, root orientation as 6D rotation 6.
+ * D = 35: without the root position: only what encoders and an IMU give. */
+
+#define PLAN_D 38
+#define PLAN_D_BLIND 35 /* without root position */
+
+typedef struct {
+    float x, y;   /* origin, m */
+    float yaw[4]; /* heading as a rotation about the vertical */
+} plan_frame;
+
+static inline int plan_has_position(int D)
+{
+    return D == PLAN_D;
+}
+
+static inline int plan_root_at(void)
+{
+    return HRC_JOINTS; /* D = 38 only */
+}
+
+static inline int plan_rot_at(int D)
+{
+    return D - 6;
+}
+
+plan_frame plan_frame_of(const float qpos[HRC_NQ]);
+
+void plan_encode(float *out, int D, const plan_frame *frame, const float qpos[HRC_NQ]);
+
+/* ---- The question, and what its answer is counted from ---- */
 
 typedef enum { PLAN_ANCHORED, PLAN_PAPER } plan_form;
 
@@ -47,6 +83,12 @@ typedef struct {
 } plan_question;
 
 #define PLAN_COND_MAX (4 * PLAN_D + 1 + HRC_NV)
+
+/* The numbers a planner is normalised with: statistics of its corpus, stored in the model. */
+typedef struct {
+    float cond_mean[PLAN_COND_MAX], cond_std[PLAN_COND_MAX]; /* (plan_condition_size) */
+    float residual_std[PLAN_K * PLAN_D];                     /* (K,D): of each keyframe's x */
+} plan_scales;
 
 int plan_condition_size(const plan_layout *l);
 void plan_condition(float *cond, const plan_layout *l, const plan_question *q);

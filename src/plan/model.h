@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "plan/anchor.h"
 #include "plan/field.h"
-#include "plan/scales.h"
 
 #define PLAN_FORMAT "heracles-planner"
 

@@ -7,7 +7,7 @@
 #include "base/rot.h"
 #include "control/follow.h"
 #include "control/library.h"
-#include "eval/posture.h"
+#include "eval/course.h"
 #include "plan/anchor.h"
 #include "robot/state.h"
 
@@ -327,10 +327,10 @@ static void step_robot(void *ctx, int i, int worker)
     playground *p = ctx;
     play_robot *r = &p->robots[i];
     control_loop *m = &p->loops[i];
-    float before[HRC_NQ];
+    double before[HRC_NQ];
     hrc_error err;
     if (*r->problem) return;
-    for (int k = 0; k < HRC_NQ; k++) before[k] = (float)r->world.qpos[k];
+    memcpy(before, r->world.qpos, sizeof before);
     if (!m->control)
         follow_alone(r, &m->alone, p->resources.physics, worker);
     else if (loop_step(m->control, p->resources.physics, &r->world, worker, &r->target, &err) < 0)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/rot.h"
-#include "eval/posture.h"
+#include "eval/course.h"
 
 /* ---- Catalogue ---- */
 
@@ -184,19 +184,15 @@ void tape_clear(tape *r, int robots)
     pthread_mutex_unlock(&r->lock);
 }
 
-void tape_add(tape *r, int robot, const float qpos[HRC_NQ], const hrc_target *target,
+void tape_add(tape *r, int robot, const double qpos[HRC_NQ], const hrc_target *target,
               const double torque[HRC_JOINTS], const hrc_report *report)
 {
     rollout *o = &r->ring[robot];
     pthread_mutex_lock(&r->lock);
-    const size_t i = (size_t)(r->count % FRAMES);
-    memcpy(o->qpos + i * HRC_NQ, qpos, HRC_NQ * sizeof *qpos);
-    for (int k = 0; k < HRC_JOINTS; k++) {
-        o->target[i * HRC_JOINTS + k] = (float)target->q[k];
-        o->torque[i * HRC_JOINTS + k] = (float)torque[k];
-    }
-    memset(o->plan + i * HRC_KEYFRAMES * HRC_NQ, 0, sizeof(float) * HRC_KEYFRAMES * HRC_NQ);
-    rollout_control(o, (int)i, report);
+    const int i = (int)(r->count % FRAMES);
+    memset(o->plan + (size_t)i * HRC_KEYFRAMES * HRC_NQ, 0, sizeof(float) * HRC_KEYFRAMES * HRC_NQ);
+    rollout_robot(o, i, qpos, target, torque);
+    rollout_control(o, i, report);
     pthread_mutex_unlock(&r->lock);
 }
 

@@ -55,7 +55,7 @@ void tape_free(tape *r);              /* NULL is fine */
 void tape_clear(tape *r, int robots); /* forget all; how many there are from now on */
 
 /* One control period: for every robot its pose before, and what came of it; then the next one. */
-void tape_add(tape *r, int robot, const float qpos[HRC_NQ], const hrc_target *target,
+void tape_add(tape *r, int robot, const double qpos[HRC_NQ], const hrc_target *target,
               const double torque[HRC_JOINTS], const hrc_report *report);
 void tape_next(tape *r);
 void tape_note(tape *r, const char *text); /* an event, now */

@@ -4,7 +4,7 @@
 
 #include "plan/offset.h"
 #include "sim/env.h"
-#include "track/action.h"
+#include "track/observe.h"
 
 #define TRAIL 32 /* steps kept for a dump */
 

@@ -24,8 +24,6 @@ struct sim {
     sim_params nominal;
 };
 
-hrc_status model_compile(mjModel **out, int *warnings, const config *cfg, hrc_error *err);
-
 /* World into worker, and one physics step's torques; the two halves of stepping that speed.c shares. */
 void worker_load(const sim *s, sim_worker *k, const sim_world *w);
 void worker_actuate(const sim *s, sim_worker *k, sim_world *w, const double target[HRC_JOINTS]);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/rot.h"
-#include "motion/edit.h"
+#include "motion/clip.h"
 #include "robot/fk.h"
 #include "robot/posture.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/seal.h"
+#include "base/tensorfile.h"
 #include "nn/packed.h"
 #include "robot/g1.h"
 

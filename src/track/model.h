@@ -1,6 +1,6 @@
 /* A trained tracker as a file: everything a runner needs, and what is needed to refuse a mismatch. It proves
- * itself: its content must have the digest it says (base/seal.h), and recorded observations go through the
- * network again at load and must give the recorded actions.
+ * itself: its content must have the digest it says (base/tensorfile.h), and recorded observations go through
+ * the network again at load and must give the recorded actions.
  *
  * safetensors, format "heracles-tracker". Tensors: policy.* (float or bfloat16), normal.proprio.mean (93),
  * .variance, normal.window.mean (41), .variance, codebook (codes,d) for VQ, robot.{q0,kp,kd,action_scale}
@@ -10,8 +10,8 @@
 #define HRC_TRACK_MODEL_H
 
 #include "base/arena.h"
-#include "track/action.h"
 #include "track/normal.h"
+#include "track/observe.h"
 #include "track/policy.h"
 
 #define TRACK_FORMAT "heracles-tracker"

@@ -4,7 +4,7 @@
  * actions (1,29), joint_targets (1,29; rad, for the PD law) and the motion token (1,d). The caller keeps the
  * history. Metadata: all that a runner needs, with all digits.
  *
- * "beyondmimic" and "unitree" (onnx_motion.c): for runners that show one frame of one motion. The motion lies
+ * "beyondmimic" and "unitree": for runners that show one frame of one motion. The motion lies
  * in the graph. obs (1,994) is command 58, motion_anchor_ori_b 6 (the torso's), then a history of ten, oldest
  * first, each: projected_gravity 3, base_ang_vel 3, joint_pos 29, joint_vel 29, actions 29. What frame it is,
  * the graph finds by the command itself, which is the nearest row of a table: no runner tells the time in the

@@ -3,17 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#define NARROWEST 64
-
-NN_FN policy_hidden policy_halving(int width, int depth)
-{
-    policy_hidden h = {.n = depth};
-    int least = width < NARROWEST ? width : NARROWEST;
-    for (int i = 0; i < depth && i < POLICY_MAX_HIDDEN; i++)
-        h.size[i] = (width >> i) > least ? width >> i : least;
-    return h;
-}
-
 static nn_mlp stack(int in, const policy_hidden *hidden, int out, nn_activation activation)
 {
     nn_mlp m = {.layers = hidden->n + 1, .activation = activation};
@@ -72,6 +61,7 @@ NN_FN void critic_init(critic *c, int inputs, const policy_hidden *hidden, nn_ac
 
 #ifndef NN_DOUBLE
 #define COMMITMENT 0.02f /* weight of vq's commitment loss */
+#define NARROWEST 64
 
 static const char *const ACTIVATIONS[] = {[ACT_SILU] = "silu", [ACT_ELU] = "elu", [ACT_GELU] = "gelu"};
 
@@ -85,6 +75,16 @@ nn_activation policy_activation(const char *word)
 const char *policy_activation_name(nn_activation activation)
 {
     return ACTIVATIONS[activation];
+}
+
+/* `width`, then half as wide each, at least 64 (or width, if that is less). */
+static policy_hidden policy_halving(int width, int depth)
+{
+    policy_hidden h = {.n = depth};
+    int least = width < NARROWEST ? width : NARROWEST;
+    for (int i = 0; i < depth && i < POLICY_MAX_HIDDEN; i++)
+        h.size[i] = (width >> i) > least ? width >> i : least;
+    return h;
 }
 
 policy_shape policy_from_config(const config *cfg)

@@ -40,9 +40,6 @@ typedef struct {
     nn_layout layout;
 } critic;
 
-/* `width`, then half as wide each, at least 64 (or width, if that is less). */
-NN_FN policy_hidden policy_halving(int width, int depth);
-
 NN_FN hrc_status policy_init(policy *p, const policy_shape *shape, hrc_error *err);
 
 #define TRACK_STD 0.6 /* standard deviation of the actions at first */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "nn/packed_mlp.h"
+#include "nn/mlp.h"
 
 #define VERIFY_TOLERANCE 1e-3f /* other processors sum in another order */
 #define PAIR_MARGIN 1e-3       /* the recorded token must not hang on the last bit */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/seal.h"
+#include "base/tensorfile.h"
 #include "fuzz.h"
 
 static inline size_t edit_bytes(char *bytes, size_t size, const uint8_t *e)

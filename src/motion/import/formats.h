@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "motion/clip.h"
+#include "robot/g1.h"
 
 /* clip_create with the file's name, without folder and ending, as the clip's. */
 hrc_status clip_create_for(clip *c, int n, double fps, const char *path, hrc_error *err);
@@ -23,9 +24,19 @@ hrc_status csv_parse(clip *c, const char *path, file_view bytes, const clip_opti
                      clip_decisions *why, hrc_error *err);
 hrc_status csv_write(const clip *c, const char *path, hrc_error *err); /* quaternion x,y,z,w */
 
+/* A table of numbers as text, with a line of names, into the arena; names every place that is not a finite
+ * number. */
+#define CSV_NAME 64
+
+typedef struct {
+    int rows, columns;
+    char (*name)[CSV_NAME];
+    float *values; /* (rows, columns) */
+} csv_table;
+
+hrc_status csv_table_parse(csv_table *t, const char *path, file_view bytes, arena *memory, hrc_error *err);
+
 /* Ours: a safetensors file with the tensor "qpos". */
-hrc_status clipfile_parse(clip *c, const char *path, file_view bytes, const clip_options *options,
-                          clip_decisions *why, hrc_error *err);
 hrc_status clipfile_write(const clip *c, const char *path, hrc_error *err);
 
 /* NumPy archives of BeyondMimic (no names inside) and of holosoma (root pose in joint_pos, names). Orders
@@ -58,5 +69,23 @@ hrc_status quat_order_settle(clip *c, const char *path, const char *forced, clip
 /* The same where a format has an order: `usual` is taken when both fit; `whose` is said to have it. */
 hrc_status quat_order_settle_as(clip *c, const char *path, const char *forced, const char *usual,
                                 const char *whose, clip_decisions *why, hrc_error *err);
+
+/* ---- Joints ---- */
+
+/* In which order, and which of the G1's joints the columns of a file are, where it does not name them. */
+typedef struct {
+    const char *name;
+    int columns;
+    int column[HRC_JOINTS]; /* of joint i; -1: not there, stays at 0 rad */
+} joint_layout;
+
+#define LAYOUTS_MAX 2 /* that have the same number of columns */
+
+/* Those with so many columns, the most usual first; 0 when there is none. */
+int layouts_of(joint_layout out[LAYOUTS_MAX], int columns);
+
+/* A joint by its name, also as others write it: without "_joint", with "_dof" behind. -1 when it is none of
+ * the G1's. */
+int layout_joint(const char *name);
 
 #endif

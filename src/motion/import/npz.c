@@ -10,7 +10,6 @@
 #include "base/rot.h"
 #include "motion/import/archive.h"
 #include "motion/import/formats.h"
-#include "motion/import/layout.h"
 #include "motion/import/npy.h"
 #include "motion/import/rate.h"
 #include "motion/import/tracked.h"

@@ -9,7 +9,6 @@
 
 #include "base/rot.h"
 #include "motion/import/formats.h"
-#include "motion/import/layout.h"
 #include "motion/import/pickle.h"
 #include "motion/import/rate.h"
 #include "robot/fk.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "motion/import/csv_table.h"
 #include "motion/import/formats.h"
 #include "motion/import/tracked.h"
 
