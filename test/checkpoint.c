@@ -48,7 +48,7 @@ static void bed_make(bed *b, const tracker_method *method, const char *quantizer
     synthetic_turn(&b->motion, 100, 50);
     ENSURE_OK(pool_create(&b->threads, 1, &err));
     ENSURE_OK(references_build(&b->refs, &b->motion, 1, true, b->threads, &err));
-    ENSURE_OK(method->create(&b->t, &(train_input){&b->cfg, &b->refs, 3, b->threads}, &err));
+    ENSURE_OK(method->create(&b->t, &(train_input){&b->cfg, &b->refs, 3, b->threads, {0}}, &err));
 }
 
 static void bed_free(bed *b)

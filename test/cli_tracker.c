@@ -223,23 +223,24 @@ static void test_rehearsed(void)
     "$HERACLES corpus rehearse two.safetensors --tracker $D/../../models/tracker.safetensors --samples 8 "   \
     "--beam 1 --horizon 10 "
     make_corpus();
-    ENSURE(shell(IN_TEST REHEARSE
-                 "-o done.safetensors && ls done.safetensors.rollouts && $HERACLES corpus info "
-                 "done.safetensors --clips") == 0);
-    ENSURE(says("1 of 1 clips done to the end") && says("\nhigh.safetensors\n") && !says("low.safetensors"));
-    ENSURE(shell(IN_TEST REHEARSE "-o done.safetensors") == 1 && says("done.safetensors: is there already"));
-    ENSURE(shell(IN_TEST "mv done.safetensors was.safetensors && touch -d @1 "
-                         "done.safetensors.rollouts/high.safetensors && " REHEARSE
-                         "-o done.safetensors && cmp done.safetensors was.safetensors && stat -c %Y "
-                         "done.safetensors.rollouts/high.safetensors") == 0 &&
+    ENSURE(shell(IN_TEST REHEARSE "-o done && ls done") == 0);
+    ENSURE(says("done: 1 of 1 clips done to the end") && says("\nhigh.safetensors\n") &&
+           !says("low.safetensors"));
+    ENSURE(shell(IN_TEST "touch -d @1 done/high.safetensors && " REHEARSE
+                         "-o done && stat -c %Y done/high.safetensors") == 0 &&
            says("\n1\n")); /* it was not done again */
-    ENSURE(shell(IN_TEST "rm done.safetensors && " REHEARSE "--seed 2 -o done.safetensors") == 1 &&
-           says("high.safetensors: is of another run"));
-    ENSURE(shell(IN_TEST REHEARSE "--beam 8 -o x.safetensors") == 2 && says("four times --beam"));
-    ENSURE(shell(IN_TEST "$HERACLES train tracker " FEW
-                         "--tracker.encoder_width=384 --from $D/../../models/tracker.safetensors --corpus "
-                         "was.safetensors --rehearsed two.safetensors -o after.safetensors") == 1 &&
-           says("two.safetensors: holds a rehearsal of \"low\", which is not trained on"));
+    ENSURE(shell(IN_TEST REHEARSE "--seed 2 -o done") == 1 && says("high.safetensors: is of another run"));
+    ENSURE(shell(IN_TEST REHEARSE "--beam 8 -o x") == 2 && says("four times --beam"));
+#define GO_ON                                                                                                \
+    "$HERACLES train tracker " FEW                                                                           \
+    "--tracker.encoder_width=384 --from $D/../../models/tracker.safetensors --corpus two.safetensors "       \
+    "--iterations 1 -o after.safetensors "
+    ENSURE(shell(IN_TEST GO_ON "--rehearsed done") == 0);
+    ENSURE(shell(IN_TEST GO_ON "--rehearsed empty --overwrite") == 1 &&
+           says("empty: has no whole rehearsal of any of the 2 clips"));
+    ENSURE(shell(IN_TEST "mkdir other && cp done/high.safetensors other/low.safetensors && " GO_ON
+                         "--rehearsed other --overwrite") == 1 &&
+           says("other/low.safetensors: is of another clip than \"low\""));
     ENSURE(
         shell(IN_TEST
               "printf 'clip,first,last,category,hold\\nlow,0,61,daily,0\\n' > low.csv && $HERACLES train " FEW

@@ -20,7 +20,7 @@ static const char *const CATEGORY[] = {"turning", "turning"};
 static void bed_trainer(bed *b, uint64_t seed)
 {
     hrc_error err;
-    const tracker_plan plan = {&METHOD_PPO, &b->cfg, &b->refs, CATEGORY, seed, b->threads, 2, false};
+    const tracker_plan plan = {&METHOD_PPO, &b->cfg, &b->refs, CATEGORY, seed, b->threads, 2, false, {0}};
     tracker_trainer_free(b->t);
     ENSURE_OK(tracker_trainer_create(&b->t, &plan, &err));
 }

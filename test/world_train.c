@@ -14,6 +14,8 @@ typedef struct {
     clip motion;
     pool *threads;
     references refs;
+    demonstration demo; /* of its only motion */
+    float qvel[100 * HRC_NV], target[100 * HRC_JOINTS];
     void *t;
 } bed;
 
@@ -31,7 +33,11 @@ static void bed_make(bed *b, int threads, const char *quantizer)
     synthetic_turn(&b->motion, 100, 50);
     ENSURE_OK(pool_create(&b->threads, threads, &err));
     ENSURE_OK(references_build(&b->refs, &b->motion, 1, true, b->threads, &err));
-    ENSURE_OK(METHOD_WORLD.create(&b->t, &(train_input){&b->cfg, &b->refs, 3, b->threads}, &err));
+    clip_velocities(b->qvel, &b->motion);
+    for (int i = 0; i < 100 * HRC_JOINTS; i++) b->target[i] = 0.01f * (float)(i % 37);
+    b->demo = (demonstration){0, 100, b->motion.qpos, b->qvel, b->target};
+    const demonstrations demos = {&b->demo, !strcmp(quantizer, "ifsq")};
+    ENSURE_OK(METHOD_WORLD.create(&b->t, &(train_input){&b->cfg, &b->refs, 3, b->threads, demos}, &err));
 }
 
 static void bed_free(bed *b)
@@ -149,8 +155,8 @@ static void test_adopted(void)
         bed_make(all[i], 1, "ifsq");
         METHOD_WORLD.free(all[i]->t);
         all[i]->cfg.env_hard_share = 1;
-        ENSURE_OK(METHOD_WORLD.create(&all[i]->t,
-                                      &(train_input){&all[i]->cfg, &all[i]->refs, 3, all[i]->threads}, &err));
+        ENSURE_OK(METHOD_WORLD.create(
+            &all[i]->t, &(train_input){&all[i]->cfg, &all[i]->refs, 3, all[i]->threads, {0}}, &err));
     }
     METHOD_WORLD.model(b.t, &taught);
     ENSURE_OK(METHOD_WORLD.begin_with(c.t, &taught, &err));
@@ -227,7 +233,7 @@ static void test_foreign(void)
     for (int i = 0; i < COUNT(GIVEN); i++) {
         config cfg = config_default();
         ENSURE_OK(config_override(&cfg, GIVEN[i][0], &err));
-        ENSURE(METHOD_WORLD.create(&t, &(train_input){&cfg, NULL, 3, NULL}, &err) < 0 && !t);
+        ENSURE(METHOD_WORLD.create(&t, &(train_input){&cfg, NULL, 3, NULL, {0}}, &err) < 0 && !t);
         ENSURE(strstr(err.text, "is a setting of ppo") && strstr(err.text, GIVEN[i][1]));
     }
 }

@@ -277,7 +277,9 @@ static hrc_status tracker_make(tracker_bench *b, const args *a, hrc_error *err)
                          err));
     b->ops = training_ops(a->cfg.train_precision);
     TRY(gemm_peak_create(&b->bare, &b->ops, b->threads, &r, &b->memory, err));
-    return b->method->create(&b->self, &(train_input){&a->cfg, &b->refs, a->seed, b->threads}, err);
+    return b->method->create(
+        &b->self, &(train_input){.cfg = &a->cfg, .refs = &b->refs, .seed = a->seed, .threads = b->threads},
+        err);
 }
 
 static void tracker_free(tracker_bench *b)

@@ -1,5 +1,4 @@
 /* heracles corpus rehearse: motions that a tracker cannot follow, as physics and the robot allow them. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +16,14 @@
 
 typedef struct {
     const args *a;
-    const char *out;
-    char folder[1024]; /* of the rollouts */
-    char run[24];      /* tells runs apart: model, corpus, options */
+    const char *folder; /* of the rollouts */
+    char run[24];       /* tells runs apart: model, corpus, options */
     rehearse_options options;
     corpus source;
     track_model model;
     pool *threads;
-    clip *clips;      /* of the training split */
-    int *entries, n;  /* (n): where the source has them */
+    clip *clips; /* of the training split */
+    int n;
     references refs;  /* of those that are to be rehearsed */
     int *which, todo; /* (todo): indices of clips, the shortest first */
     rehearser *stage;
@@ -41,14 +39,10 @@ static hrc_status load_training_clips(session *s, hrc_error *err)
 {
     const corpus *c = &s->source;
     s->clips = calloc((size_t)c->nclips + 1, sizeof *s->clips);
-    s->entries = calloc((size_t)c->nclips + 1, sizeof *s->entries);
     s->which = calloc((size_t)c->nclips + 1, sizeof *s->which);
-    if (!s->clips || !s->entries || !s->which) return fail(err, HRC_ENOMEM, "rehearsal: out of memory");
+    if (!s->clips || !s->which) return fail(err, HRC_ENOMEM, "rehearsal: out of memory");
     for (int i = 0; i < c->nclips; i++)
-        if (c->clips[i].split == CORPUS_TRAIN) {
-            TRY(corpus_clip(c, i, &s->clips[s->n], err));
-            s->entries[s->n++] = i;
-        }
+        if (c->clips[i].split == CORPUS_TRAIN) TRY(corpus_clip(c, i, &s->clips[s->n++], err));
     return s->n ? HRC_OK : fail(err, HRC_EINVAL, "%s: every clip is held out", c->file.path);
 }
 
@@ -103,8 +97,6 @@ static void identify(session *s)
 static hrc_status set_up(session *s, hrc_error *err)
 {
     const args *a = s->a;
-    if (access(s->out, F_OK) == 0)
-        return fail(err, HRC_EFILE, "%s: is there already; remove it, or name another file", s->out);
     TRY(corpus_open(&s->source, a->operands[0], err));
     TRY(tracker_load(&s->model, arg(a, "tracker"), err));
     TRY(pool_create(&s->threads, a->threads, err));
@@ -122,7 +114,7 @@ static void tear_down(session *s)
     rehearser_free(s->stage);
     references_free(&s->refs);
     for (int i = 0; i < s->n; i++) clip_free(&s->clips[i]);
-    free(s->clips), free(s->entries), free(s->which), free(s->results), free(s->status), free(s->errors);
+    free(s->clips), free(s->which), free(s->results), free(s->status), free(s->errors);
     pool_free(s->threads);
     track_model_free(&s->model);
     corpus_close(&s->source);
@@ -135,26 +127,15 @@ static void rollout_path(char *out, size_t size, const session *s, int item)
     snprintf(out, size, "%s/%s.safetensors", s->folder, s->refs.clips[item].name);
 }
 
-/* MuJoCo's joint limits give way a little; a file's do not. */
-static void into_limits(float *qpos, int n)
-{
-    for (int t = 0; t < n; t++)
-        for (int i = 0; i < HRC_JOINTS; i++) {
-            float *q = &qpos[(size_t)t * HRC_NQ + 7 + (size_t)i];
-            *q = fminf(fmaxf(*q, (float)G1_JOINT[i].lo), (float)G1_JOINT[i].hi);
-        }
-}
-
 static hrc_status do_one(session *s, int item, int worker, hrc_error *err)
 {
     const ref_clip *c = &s->refs.clips[item];
     char path[1400];
     rollout r;
-    TRY(rollout_create(&r, c->n, CORPUS_FPS, c->name, ROLLOUT_REF, 0, err));
-    hrc_status status = rehearse(s->stage, c, &s->options, worker, r.qpos, &s->results[item], err);
-    for (int t = 0; t < c->n; t++)
-        memcpy(r.ref + (size_t)t * HRC_NQ, c->frames[t].qpos, sizeof(float) * HRC_NQ);
-    into_limits(r.qpos, c->n);
+    const int arrays = ROLLOUT_REF | ROLLOUT_TARGET | ROLLOUT_QVEL;
+    TRY(rollout_create(&r, c->n, CORPUS_FPS, c->name, arrays, 0, err));
+    const rehearsed did = {r.qpos, r.qvel, r.target, r.ref};
+    hrc_status status = rehearse(s->stage, c, &s->options, worker, &did, err);
     r.note = s->run;
     rollout_path(path, sizeof path, s, item);
     if (status == HRC_OK) status = rollout_save(&r, path, err);
@@ -192,104 +173,57 @@ static hrc_status do_all(session *s, hrc_error *err)
     return HRC_OK;
 }
 
-/* ---- The corpus ---- */
+/* ---- What came of it ---- */
 
-static hrc_status check_rollout(const session *s, const rollout *r, const ref_clip *c, const char *path,
-                                hrc_error *err)
+static hrc_status count_one(session *s, int item, hrc_error *err)
 {
-    if (strcmp(r->note, s->run))
-        return fail(err, HRC_EFORMAT, "%s: is of another run (\"%.24s\", expected \"%s\"); remove the folder",
-                    path, r->note, s->run);
-    if (r->n != c->n)
-        return fail(err, HRC_EFORMAT, "%s: has %d frames, expected the %d of its clip", path, r->n, c->n);
-    return HRC_OK;
-}
-
-/* True in *taken: it stays within the bounds to the end. Else why not. */
-static hrc_status take(session *s, int item, corpus_item *out, bool *taken, hrc_error *why, hrc_error *err)
-{
-    const corpus_entry *e = &s->source.clips[s->entries[s->which[item]]];
     const ref_clip *c = &s->refs.clips[item];
-    const corpus_note note = {.description = e->description, .keypoint_error = NAN};
     char path[1400];
     rollout r;
-    clip motion;
     rollout_path(path, sizeof path, s, item);
     TRY(rollout_load(&r, path, err));
-    hrc_status status = check_rollout(s, &r, c, path, err);
-    if (status == HRC_OK) rehearsal_count(&s->results[item], r.qpos, c);
-    *taken = status == HRC_OK && s->results[item].within == s->results[item].frames;
-    fail(why, HRC_EINVAL, "%s: within the bounds for %d of %d frames", c->name, s->results[item].within,
-         s->results[item].frames);
-    if (*taken) status = clip_create(&motion, c->n, CORPUS_FPS, c->name, err);
-    if (status == HRC_OK && *taken) {
-        memcpy(motion.qpos, r.qpos, sizeof(float) * HRC_NQ * (size_t)c->n);
-        status = clip_label(&motion, e->category, e->source, e->licence, err);
-        *taken = status == HRC_OK && corpus_admit(out, &motion, &note, why) == HRC_OK;
-        clip_free(&motion);
-    }
+    hrc_status status = HRC_OK;
+    if (strcmp(r.note, s->run))
+        status =
+            fail(err, HRC_EFORMAT, "%s: is of another run (\"%.24s\", expected \"%s\"); name another folder",
+                 path, r.note, s->run);
+    else if (r.n != c->n)
+        status = fail(err, HRC_EFORMAT, "%s: has %d frames, expected the %d of its clip", path, r.n, c->n);
+    else
+        s->results[item] = rehearsal_count(r.qpos, r.ref, r.n);
     rollout_free(&r);
     return status;
 }
 
-static hrc_status write_corpus(session *s, corpus_item *items, int *taken, hrc_error *err)
-{
-    corpus_left_out *left_out = calloc((size_t)s->todo, sizeof *left_out);
-    hrc_error *why = calloc((size_t)s->todo, sizeof *why);
-    const char *thanks = tensorfile_text(&s->source.file, "acknowledgement", "");
-    const tensor_meta meta[] = {{"acknowledgement", thanks}};
-    int nleft = 0;
-    hrc_status status = left_out && why ? HRC_OK : fail(err, HRC_ENOMEM, "rehearsal: out of memory");
-    for (int i = 0; i < s->todo && status == HRC_OK; i++) {
-        bool taking = false;
-        status = take(s, i, &items[*taken], &taking, &why[nleft], err);
-        if (taking)
-            ++*taken;
-        else
-            left_out[nleft] = (corpus_left_out){s->refs.clips[i].name, why[nleft].text}, nleft++;
-    }
-    if (status == HRC_OK && !*taken)
-        status = fail(err, HRC_EINVAL, "%s: of %d clips none was done to its end; more --samples may help",
-                      s->source.file.path, s->todo);
-    if (status == HRC_OK) status = corpus_write(s->out, items, *taken, left_out, nleft, meta, 1, err);
-    free(left_out), free(why);
-    return status;
-}
-
-static int report(const session *s, int taken)
-{
-    double within = 0, joint = 0;
-    for (int i = 0; i < s->todo; i++) {
-        const rehearsal *r = &s->results[i];
-        within += (double)r->within / r->frames / s->todo, joint += r->joint_rad / s->todo;
-    }
-    if (s->a->json)
-        return cli_json(json_pack("{s:s, s:i, s:i, s:f, s:f}", "file", s->out, "clips", s->todo, "taken",
-                                  taken, "within", within, "joint_rad", joint));
-    printf(
-        "%s: %d of %d clips done to the end; within bounds for %.1f %% of all frames, joints %.2f rad off\n",
-        s->out, taken, s->todo, 100 * within, joint);
-    return EXIT_DONE;
-}
-
-static int finish(session *s)
+static int report(session *s)
 {
     hrc_error err;
-    int taken = 0;
-    corpus_item *items = calloc((size_t)s->todo, sizeof *items);
-    if (!items) abort();
-    const hrc_status status = write_corpus(s, items, &taken, &err);
-    for (int i = 0; i < taken; i++) corpus_item_free(&items[i]);
-    free(items);
-    return status < 0 ? cli_fail(&err) : report(s, taken);
+    double within = 0, joint = 0;
+    int done = 0;
+    for (int i = 0; i < s->todo; i++) {
+        if (count_one(s, i, &err) < 0) return cli_fail(&err);
+        const rehearsal *r = &s->results[i];
+        within += (double)r->within / r->frames / s->todo, joint += r->joint_rad / s->todo;
+        done += r->within == r->frames;
+        if (r->within < r->frames)
+            cli_note(s->a, "%s: within the bounds for %d of %d frames", s->refs.clips[i].name, r->within,
+                     r->frames);
+    }
+    if (s->a->json)
+        return cli_json(json_pack("{s:s, s:i, s:i, s:f, s:f}", "folder", s->folder, "clips", s->todo, "done",
+                                  done, "within", within, "joint_rad", joint));
+    printf(
+        "%s: %d of %d clips done to the end; within bounds for %.1f %% of all frames, joints %.2f rad off\n",
+        s->folder, done, s->todo, 100 * within, joint);
+    return EXIT_DONE;
 }
 
 static int run_corpus_rehearse(const args *a)
 {
-    session s = {.a = a, .out = arg(a, "out"), .options = REHEARSE_DEFAULT};
+    session s = {.a = a, .folder = arg(a, "out"), .options = REHEARSE_DEFAULT};
     rehearse_options *o = &s.options;
     hrc_error err;
-    if (!s.out) return cli_usage(a, "--out is missing");
+    if (!s.folder) return cli_usage(a, "--out is missing");
     if (!arg_int(a, "beam", 1, REHEARSE_BEAM, &o->beam) ||
         !arg_int(a, "samples", 8, REHEARSE_SAMPLES, &o->samples) ||
         !arg_int(a, "horizon", REHEARSE_STEP, REHEARSE_HORIZON, &o->horizon))
@@ -298,19 +232,17 @@ static int run_corpus_rehearse(const args *a)
         return cli_usage(a, "--samples is %d, expected at least four times --beam, %d", o->samples,
                          4 * o->beam);
     o->seed = a->seed;
-    snprintf(s.folder, sizeof s.folder, "%s.rollouts", s.out);
     cli_save_on_interrupt();
     hrc_status status = set_up(&s, &err);
     if (status == HRC_OK) status = do_all(&s, &err);
     const bool stopped = cli_interrupted();
-    const int code = status < 0 ? cli_fail(&err) : stopped ? EXIT_INTERRUPTED : finish(&s);
+    const int code = status < 0 ? cli_fail(&err) : stopped ? EXIT_INTERRUPTED : report(&s);
     tear_down(&s);
     return code;
 }
 
 static const option OPTIONS[] = {
-    {"out", "FILE", NULL,
-     "the corpus of rehearsals (-o); FILE.rollouts/ has one rollout of each, for `view`"},
+    {"out", "FOLDER", NULL, "where the rollouts go (-o), one of each clip; `view` shows them"},
     {"tracker", "FILE", "models/tracker.safetensors", "the tracker that acts"},
     {"samples", "N", "96", "copies of the robot that are tried at each choice"},
     {"beam", "N", "4", "of which so many go on"},
@@ -320,15 +252,14 @@ static const option OPTIONS[] = {
 
 const command CMD_CORPUS_REHEARSE = {
     .name = "corpus rehearse",
-    .operands = "CORPUS -o FILE",
+    .operands = "CORPUS -o FOLDER",
     .summary = "what a tracker cannot follow, as physics and the robot allow it: found by search in MuJoCo",
     .details =
         "Of the training clips that the tracker does not do to the end: it acts again, with offsets added to\n"
         "its actions, in many copies of the robot; those go on that are nearest to the reference over the next\n"
-        "second. What stays within the bounds of completion to the end goes into the corpus, under its clip's\n"
-        "name: `train tracker --rehearsed FILE` learns from it. Begun again, the command goes on where it was\n"
-        "stopped.",
-    .example = "heracles corpus rehearse motions/cmu.safetensors -o rehearsed.safetensors",
+        "second. `train tracker --rehearsed FOLDER` learns from what stays within the bounds of completion to\n"
+        "the end. Begun again, the command goes on where it was stopped.",
+    .example = "heracles corpus rehearse motions/cmu.safetensors -o rehearsed",
     .options = OPTIONS,
     .min_operands = 1,
     .max_operands = 1,

@@ -153,7 +153,7 @@ static int rehearse(const road *r, const char *tracker, const char *out)
     of_corpus.a = &a;
     snprintf(first, sizeof first, "%.*s", (int)strcspn(corpus, ","), corpus);
     a.operands = operands, a.n = 1;
-    if (leads() && access(out, F_OK) != 0) code = run_command(&of_corpus, &CMD_CORPUS_REHEARSE, given, true);
+    if (leads()) code = run_command(&of_corpus, &CMD_CORPUS_REHEARSE, given, true);
     comm_sum_doubles(&done, 1);
     return code;
 }
@@ -169,7 +169,7 @@ static int train_on_failures(const road *r, int round)
     harder.a = &a;
     settings_of_hard_round(&a.cfg);
     tracker_path(before, r, round - 1);
-    path_of(rehearsed, r, "rehearsed", round);
+    snprintf(rehearsed, sizeof rehearsed, "%s/rehearsed-%d", r->folder, round);
     path_of(hard, r, "hard", round);
     tracker_path(mean, r, round);
     const setting given[] = {{"corpus", with_getups(r, &corpora)},

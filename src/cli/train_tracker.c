@@ -3,13 +3,16 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/motion.h"
 #include "cli/training.h"
+#include "eval/rollout.h"
 #include "learn/comm.h"
 #include "learn/motions.h"
+#include "learn/rehearse.h"
 #include "learn/tracker_train.h"
 
 #define TRIAL_SHARE 0.05 /* of the time that trials may take */
@@ -18,10 +21,14 @@
 typedef struct {
     training run;
     const args *a;
-    motions data, rehearsals;
-    clip *clips; /* those to train on; borrowed from both */
+    motions data;
+    clip *
+        clips; /* those to train on; borrowed from data, and from `rehearsals` after the first `noriginals` */
     const char **categories;
-    int n, first_rehearsal;
+    int n, noriginals;
+    rollout *rehearsals;  /* (demos.n) */
+    demonstration *demos; /* (ndemos) of them */
+    int ndemos;
     double seconds; /* of motion */
     pool *threads;
     references refs;
@@ -43,37 +50,65 @@ static void take_clip(session *s, const clip *c)
     s->seconds += c->n / c->fps;
 }
 
-/* Of a corpus the training split; of files all. */
+/* Of a corpus the training split; of files all. Room for as many rehearsals. */
 static hrc_status choose_clips(session *s, hrc_error *err)
 {
     const bool corpus = arg(s->a, "corpus") != NULL;
-    const size_t most = (size_t)(s->data.n + s->rehearsals.n);
+    const size_t most = 2 * (size_t)s->data.n;
     s->clips = calloc(most, sizeof *s->clips);
     s->categories = calloc(most, sizeof *s->categories);
-    if (!s->clips || !s->categories) return fail(err, HRC_ENOMEM, "train: out of memory");
+    s->rehearsals = calloc(most, sizeof *s->rehearsals);
+    s->demos = calloc(most, sizeof *s->demos);
+    if (!s->clips || !s->categories || !s->rehearsals || !s->demos)
+        return fail(err, HRC_ENOMEM, "train: out of memory");
     for (int i = 0; i < s->data.n; i++)
         if (!corpus || !s->data.heldout[i]) take_clip(s, &s->data.clips[i]);
-    s->first_rehearsal = s->n;
-    for (int i = 0; i < s->rehearsals.n; i++)
-        if (!s->rehearsals.heldout[i]) take_clip(s, &s->rehearsals.clips[i]);
+    s->noriginals = s->n;
     return s->n ? HRC_OK : fail(err, HRC_EINVAL, "%s: every clip is held out", arg(s->a, "corpus"));
 }
 
-/* By name. Every copy of a clip that was rehearsed gives way to its rehearsals. */
-static hrc_status pair_rehearsals(session *s, hrc_error *err)
+static hrc_status check_rehearsal(const rollout *r, const clip *c, const char *path, hrc_error *err)
 {
-    for (int i = s->first_rehearsal; i < s->n; i++) {
-        int original = -1;
-        for (int k = 0; k < s->first_rehearsal; k++)
-            if (!strcmp(s->clips[k].name, s->clips[i].name)) {
-                TRY(references_pair(&s->refs, i, k, err));
-                original = k;
-            }
-        if (original < 0)
-            return fail(err, HRC_EINVAL, "%s: holds a rehearsal of \"%.80s\", which is not trained on",
-                        arg(s->a, "rehearsed"), s->clips[i].name);
-    }
+    if (!r->qvel || !r->target || !r->ref)
+        return fail(err, HRC_EFORMAT, "%s: has no velocities, targets or reference: no rehearsal", path);
+    if (r->n != c->n)
+        return fail(err, HRC_EFORMAT, "%s: has %d frames, expected the %d of clip \"%.80s\"", path, r->n,
+                    c->n, c->name);
+    for (int i = 0; i < c->n * HRC_NQ; i++)
+        if (!(fabsf(r->ref[i] - c->qpos[i]) < 1e-4f))
+            return fail(err, HRC_EFORMAT, "%s: is of another clip than \"%.80s\"", path, c->name);
     return HRC_OK;
+}
+
+/* The rehearsal of one clip, if it has any that stays within the bounds to the end. */
+static hrc_status add_rehearsal(session *s, int original, hrc_error *err)
+{
+    const clip *c = &s->clips[original];
+    rollout *r = &s->rehearsals[s->ndemos];
+    char path[1400];
+    snprintf(path, sizeof path, "%s/%s.safetensors", arg(s->a, "rehearsed"), c->name);
+    if (access(path, F_OK) != 0) return HRC_OK;
+    TRY(rollout_load(r, path, err));
+    hrc_status status = check_rehearsal(r, c, path, err);
+    const rehearsal how = status == HRC_OK ? rehearsal_count(r->qpos, r->ref, r->n) : (rehearsal){0};
+    if (status < 0 || how.within < how.frames) {
+        rollout_free(r);
+        return status;
+    }
+    clip as_done = *c;
+    as_done.qpos = r->qpos;
+    take_clip(s, &as_done);
+    s->demos[s->ndemos++] = (demonstration){original, r->n, r->qpos, r->qvel, r->target};
+    return HRC_OK;
+}
+
+static hrc_status add_rehearsals(session *s, hrc_error *err)
+{
+    if (!arg(s->a, "rehearsed")) return HRC_OK;
+    for (int i = 0; i < s->noriginals; i++) TRY(add_rehearsal(s, i, err));
+    if (s->ndemos) return HRC_OK;
+    return fail(err, HRC_EINVAL, "%s: has no whole rehearsal of any of the %d clips", arg(s->a, "rehearsed"),
+                s->noriginals);
 }
 
 static hrc_status start_from(session *s, const char *path, hrc_error *err)
@@ -111,13 +146,20 @@ static hrc_status set_up(session *s, const tracker_method *method, int ntrials, 
     TRY(motion_reading(a, &reading, err));
     if (!leads()) reading.noted = NULL;
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, false, err));
-    if (arg(a, "rehearsed"))
-        TRY(motions_load(&s->rehearsals, arg(a, "rehearsed"), NULL, 0, &reading, false, err));
     TRY(choose_clips(s, err));
+    TRY(add_rehearsals(s, err));
     TRY(references_build(&s->refs, s->clips, s->n, !strcmp(a->cfg.env_mirror, "on"), s->threads, err));
-    TRY(pair_rehearsals(s, err));
-    const tracker_plan plan = {method,  &a->cfg,    &s->refs, s->categories,
-                               a->seed, s->threads, ntrials,  arg(a, "float") != NULL};
+    for (int i = 0; i < s->ndemos; i++)
+        TRY(references_pair(&s->refs, s->noriginals + i, s->demos[i].original, err));
+    const tracker_plan plan = {method,
+                               &a->cfg,
+                               &s->refs,
+                               s->categories,
+                               a->seed,
+                               s->threads,
+                               ntrials,
+                               arg(a, "float") != NULL,
+                               {s->demos, s->ndemos}};
     TRY(tracker_trainer_create(&s->trainer, &plan, err));
     TRY(go_on_or_begin(s, err));
     if (leads())
@@ -135,7 +177,9 @@ static void tear_down(session *s)
     free(s->clips);
     free(s->categories);
     motions_free(&s->data);
-    motions_free(&s->rehearsals);
+    for (int i = 0; i < s->ndemos; i++) rollout_free(&s->rehearsals[i]);
+    free(s->rehearsals);
+    free(s->demos);
     pool_free(s->threads);
 }
 
@@ -317,7 +361,7 @@ static const option OPTIONS[] = {
     {"method", "NAME", NULL, "how to train: world-model or ppo (train.method)"},
     {"motion", "FILE...", NULL, "motions to train on; FILE#NAME is one clip of a corpus"},
     {"corpus", "FILE[,FILE]", NULL, "all clips of one or several corpora but those they hold out"},
-    {"rehearsed", "FILE", NULL,
+    {"rehearsed", "FOLDER", NULL,
      "rehearsals of clips of the corpus (corpus rehearse): taught instead of these, while these are shown"},
     {"minutes", "N", NULL, "stop and save after so many minutes in all, resumed runs counted together"},
     {"iterations", "N", NULL,

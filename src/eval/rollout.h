@@ -25,7 +25,8 @@ enum { SIGNAL_GAP, SIGNAL_REWRITE, SIGNAL_PLANNED, SIGNAL_REFUSED, SIGNAL_OFF, S
     X(target, HRC_JOINTS)             /* joint targets of the PD law, rad */                                 \
     X(torque, HRC_JOINTS)             /* N m */                                                              \
     X(signals, SIGNALS)               /* of the planner */                                                   \
-    X(plan, (HRC_KEYFRAMES * HRC_NQ)) /* the last plan's keyframes; zeros before the first */
+    X(plan, (HRC_KEYFRAMES * HRC_NQ)) /* the last plan's keyframes; zeros before the first */                \
+    X(qvel, HRC_NV)                   /* of rehearsals; target is then what was done in that state */
 
 typedef struct {
     arena memory; /* owns everything below after rollout_create or rollout_load */
@@ -48,6 +49,7 @@ enum {
     ROLLOUT_TORQUE = 4,
     ROLLOUT_SIGNALS = 8,
     ROLLOUT_PLAN = 16,
+    ROLLOUT_QVEL = 32,
 }; /* in the order of ROLLOUT_ARRAYS */
 
 /* Frames zeroed, room for max_events (nevents is 0). */

@@ -34,13 +34,18 @@ typedef struct {
     double cost;                         /* so far */
 } moment;
 
+/* What a robot did between two choices, the states being those after each period. */
+typedef struct {
+    int parent; /* where it was in the beam */
+    float qpos[REHEARSE_STEP][HRC_NQ], qvel[REHEARSE_STEP][HRC_NV], target[REHEARSE_STEP][HRC_JOINTS];
+} stretch;
+
 typedef struct {
     moment from;    /* where it began */
     moment at;      /* after REHEARSE_STEP periods */
     double outlook; /* cost up to there and over the horizon */
     bool fine;      /* nothing to be mended within the horizon */
-    int parent;
-    float qpos[REHEARSE_STEP][HRC_NQ];
+    stretch did;
 } sample;
 
 /* Of one thread. */
@@ -104,13 +109,14 @@ static const ref_frame *frame_at(const ref_clip *c, int frame)
 }
 
 /* One period; since: periods since the moment's offsets began. */
-static void act(const rehearser *r, moment *m, const ref_clip *c, int frame, int since, int worker)
+static void act(const rehearser *r, moment *m, double target[HRC_JOINTS], const ref_clip *c, int frame,
+                int since, int worker)
 {
     const track_model *model = r->model;
     g1_state state;
     obs_frame frames[OBS_FRAMES];
     float p[OBS_P], window[OBS_WINDOW];
-    double q0[HRC_JOINTS], target[HRC_JOINTS];
+    double q0[HRC_JOINTS];
     g1_state_read(&state, m->sim.qpos, m->sim.qvel);
     for (int i = 0; i < HRC_JOINTS; i++) q0[i] = G1_JOINT[i].q0;
     obs_proprio(p, &state, q0, m->action);
@@ -183,12 +189,15 @@ static void run_sample(const run *j, sample *s)
     s->fine = true;
     for (int t = 0; t < most; t++) {
         float before[HRC_JOINTS];
+        double target[HRC_JOINTS];
         memcpy(before, now.action, sizeof before);
-        act(j->r, &now, j->c, j->frame + t, t, j->worker);
+        act(j->r, &now, target, j->c, j->frame + t, t, j->worker);
         now.cost += judge(&now, frame_at(j->c, j->frame + t + 1), before, &s->fine);
-        if (t < REHEARSE_STEP)
-            for (int i = 0; i < HRC_NQ; i++) s->qpos[t][i] = (float)now.sim.qpos[i];
-        if (t < REHEARSE_STEP) s->at = now;
+        if (t >= REHEARSE_STEP) continue;
+        for (int i = 0; i < HRC_NQ; i++) s->did.qpos[t][i] = (float)now.sim.qpos[i];
+        for (int i = 0; i < HRC_NV; i++) s->did.qvel[t][i] = (float)now.sim.qvel[i];
+        for (int i = 0; i < HRC_JOINTS; i++) s->did.target[t][i] = (float)target[i];
+        s->at = now;
     }
     s->outlook = now.cost;
 }
@@ -293,7 +302,7 @@ static void search(run *j)
     const int knots = j->o->horizon / KNOT + 1, all = j->o->samples, ends[] = {all / 2, all * 3 / 4, all};
     for (int i = 0; i < ends[0]; i++) {
         const int parent = i % j->robots, turn = i / j->robots;
-        s[i] = (sample){.from = j->b->beam[parent], .parent = parent};
+        s[i] = (sample){.from = j->b->beam[parent], .did.parent = parent};
         if (turn == 0) nothing_added(&s[i].from);
         if (turn > 1) vary(&s[i].from, &j->dice, 1, knots, true); /* the second time as it was planned */
     }
@@ -301,20 +310,15 @@ static void search(run *j)
     for (int round = 1; round < COUNT(ends); round++) {
         for (int i = ends[round - 1]; i < ends[round]; i++) {
             const sample *elite = &s[rng_below(&j->dice, ELITE)];
-            s[i] = (sample){.from = elite->from, .parent = elite->parent};
+            s[i] = (sample){.from = elite->from, .did.parent = elite->did.parent};
             vary(&s[i].from, &j->dice, round == 1 ? 0.5 : 0.25, knots, false);
         }
         try_samples(j, ends[round - 1], ends[round]);
     }
 }
 
-typedef struct {
-    int parent;
-    float qpos[REHEARSE_STEP][HRC_NQ];
-} stretch; /* of one robot of the beam */
-
-/* One choice: the best robot alone where that will do, else all with variations. True: it took a search. */
-static bool choose(run *j, stretch *out)
+/* One choice: the best robot alone where that will do, else all with variations. */
+static void choose(run *j, stretch *out)
 {
     sample *s = j->b->samples;
     s[0] = (sample){.from = j->b->beam[0]};
@@ -326,44 +330,50 @@ static bool choose(run *j, stretch *out)
     for (int i = 0; i < j->robots; i++) {
         j->b->beam[i] = s[i].at;
         shift_knots(&j->b->beam[i]);
-        out[i].parent = s[i].parent;
-        memcpy(out[i].qpos, s[i].qpos, sizeof s[i].qpos);
+        out[i] = s[i].did;
     }
-    return searched;
 }
 
 /* Back from the best robot at the end to where it came from. */
-static void trace(float *qpos, const stretch *stretches, int steps, const ref_clip *c)
+static void trace(const rehearsed *did, const stretch *stretches, int steps, const ref_clip *c)
 {
-    memcpy(qpos, c->frames[0].qpos, sizeof c->frames[0].qpos);
+    memcpy(did->qpos, c->frames[0].qpos, sizeof c->frames[0].qpos);
+    memcpy(did->qvel, c->frames[0].qvel, sizeof c->frames[0].qvel);
     for (int k = steps - 1, robot = 0; k >= 0; k--) {
         const stretch *s = &stretches[(size_t)k * REHEARSE_BEAM + (size_t)robot];
-        const int first = 1 + k * REHEARSE_STEP, left = c->n - first;
-        memcpy(qpos + (size_t)first * HRC_NQ, s->qpos,
-               sizeof s->qpos[0] * (size_t)(left < REHEARSE_STEP ? left : REHEARSE_STEP));
+        for (int t = 0, at = k * REHEARSE_STEP; t < REHEARSE_STEP && at + 1 < c->n; t++, at++) {
+            memcpy(did->qpos + (size_t)(at + 1) * HRC_NQ, s->qpos[t], sizeof s->qpos[t]);
+            memcpy(did->qvel + (size_t)(at + 1) * HRC_NV, s->qvel[t], sizeof s->qvel[t]);
+            memcpy(did->target + (size_t)at * HRC_JOINTS, s->target[t], sizeof s->target[t]);
+        }
         robot = s->parent;
     }
+    for (int t = 0; t < c->n; t++)
+        memcpy(did->ref + (size_t)t * HRC_NQ, c->frames[t].qpos, sizeof c->frames[t].qpos);
+    float *last = did->target + (size_t)(c->n - 1) * HRC_JOINTS;
+    memcpy(last, last - HRC_JOINTS, sizeof *last * HRC_JOINTS);
 }
 
-void rehearsal_count(rehearsal *out, const float *qpos, const ref_clip *c)
+rehearsal rehearsal_count(const float *qpos, const float *ref, int n)
 {
+    rehearsal out = {.frames = n - 1};
     bool lost = false;
-    *out = (rehearsal){.frames = c->n - 1};
-    for (int t = 1; t < c->n; t++) {
+    for (int t = 1; t < n; t++) {
         double q[HRC_NQ], v[HRC_NV] = {0};
         g1_state state;
         for (int i = 0; i < HRC_NQ; i++) q[i] = (double)qpos[(size_t)t * HRC_NQ + (size_t)i];
         g1_state_read(&state, q, v);
-        const tracking_error e = tracking_error_of(&state, c->frames[t].qpos);
+        const tracking_error e = tracking_error_of(&state, ref + (size_t)t * HRC_NQ);
         const bool bad = !(e.height <= FOLLOWS_HEIGHT_M) || !(e.tilt <= FOLLOWS_TILT_RAD);
         lost |= bad;
-        out->within += !bad, out->until += !lost;
-        out->joint_rad += e.joint / (c->n - 1);
+        out.within += !bad, out.until += !lost;
+        out.joint_rad += e.joint / (n - 1);
     }
+    return out;
 }
 
-hrc_status rehearse(const rehearser *r, const ref_clip *c, const rehearse_options *o, int worker, float *qpos,
-                    rehearsal *out, hrc_error *err)
+hrc_status rehearse(const rehearser *r, const ref_clip *c, const rehearse_options *o, int worker,
+                    const rehearsed *did, hrc_error *err)
 {
     const int steps = (c->n - 1 + REHEARSE_STEP - 1) / REHEARSE_STEP;
     stretch *stretches = calloc((size_t)steps * REHEARSE_BEAM, sizeof *stretches);
@@ -371,14 +381,11 @@ hrc_status rehearse(const rehearser *r, const ref_clip *c, const rehearse_option
              c,      o,
              worker, 0,
              1,      rng_make(o->seed, hash_bytes(HASH_START, c->name, strlen(c->name)))};
-    int searches = 0;
     if (!stretches) return fail(err, HRC_ENOMEM, "%s: out of memory for its rehearsal", c->name);
     begin(&j);
     for (int k = 0; k < steps; k++, j.frame += REHEARSE_STEP)
-        searches += choose(&j, stretches + (size_t)k * REHEARSE_BEAM);
-    trace(qpos, stretches, steps, c);
+        choose(&j, stretches + (size_t)k * REHEARSE_BEAM);
+    trace(did, stretches, steps, c);
     free(stretches);
-    rehearsal_count(out, qpos, c);
-    out->searched = (double)searches / steps;
     return HRC_OK;
 }

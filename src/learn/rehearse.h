@@ -33,7 +33,6 @@ typedef struct {
     int within;       /* of these within the bounds of completion */
     int until;        /* frames before the first that was not */
     double joint_rad; /* mean */
-    double searched;  /* share of the choices that took a search */
 } rehearsal;
 
 typedef struct rehearser rehearser;
@@ -43,12 +42,18 @@ hrc_status rehearser_create(rehearser **out, const track_model *m, const config 
                             hrc_error *err);
 void rehearser_free(rehearser *r); /* NULL is fine */
 
-/* qpos (c->n, HRC_NQ): what the robot did from the reference's state at its first frame. `worker` is a thread
- * of the pool; what comes of it depends on the model, the reference and the seed alone. */
-hrc_status rehearse(const rehearser *r, const ref_clip *c, const rehearse_options *o, int worker, float *qpos,
-                    rehearsal *out, hrc_error *err);
+/* What the robot did, frame by frame: its state, and the joint targets that it was given there (those of the
+ * last frame lead nowhere); and what was asked of it. */
+typedef struct {
+    float *qpos, *qvel, *target, *ref; /* (n, HRC_NQ), (n, HRC_NV), (n, HRC_JOINTS), (n, HRC_NQ) */
+} rehearsed;
 
-/* The figures of what a robot did, but `searched`. */
-void rehearsal_count(rehearsal *out, const float *qpos, const ref_clip *c);
+/* From the reference's state at its first frame. `worker` is a thread of the pool; what comes of it depends on
+ * the model, the reference and the seed alone. */
+hrc_status rehearse(const rehearser *r, const ref_clip *c, const rehearse_options *o, int worker,
+                    const rehearsed *did, hrc_error *err);
+
+/* How well that went; qpos and ref (n, HRC_NQ). */
+rehearsal rehearsal_count(const float *qpos, const float *ref, int n);
 
 #endif

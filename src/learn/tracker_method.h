@@ -4,6 +4,7 @@
 #define HRC_LEARN_TRACKER_METHOD_H
 
 #include "base/state.h"
+#include "learn/imitate.h"
 #include "sim/env.h"
 #include "track/model.h"
 
@@ -35,6 +36,7 @@ typedef struct {
     const references *refs;
     uint64_t seed;
     pool *threads;
+    demonstrations demos; /* to imitate; n 0: none */
 } train_input;
 
 typedef struct {

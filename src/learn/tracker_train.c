@@ -87,7 +87,7 @@ static hrc_status choose_starts(tracker_trainer *t, hrc_error *err)
 static hrc_status set_up(tracker_trainer *t, hrc_error *err)
 {
     const tracker_plan *p = &t->plan;
-    const train_input in = {p->cfg, p->refs, p->seed, p->threads};
+    const train_input in = {p->cfg, p->refs, p->seed, p->threads, p->demos};
     track_model view;
     TRY(sort_categories(t, err));
     TRY(choose_starts(t, err));

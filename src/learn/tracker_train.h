@@ -21,6 +21,7 @@ typedef struct {
     pool *threads;
     int trials; /* at the most; 0: 8 of a single clip, 48 of many */
     bool exact; /* the model is stored in float; else its weights are rounded to bfloat16 */
+    demonstrations demos;
 } tracker_plan;
 
 /* What the plan points to is borrowed. */

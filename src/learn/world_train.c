@@ -10,6 +10,7 @@
 #include "learn/comm.h"
 #include "learn/gemm_library.h"
 #include "learn/imagine.h"
+#include "learn/imitate.h"
 #include "learn/sampling.h"
 #include "learn/tracker_method.h"
 #include "learn/world_collect.h"
@@ -32,6 +33,7 @@
 #define FIT_RATE 1e-3
 #define REC_STEPS 8         /* periods of a rollout whose window is reconstructed */
 #define ACTION_WEIGHT 0.005 /* penalty on squared actions */
+#define IMITATED 1024       /* rows of rehearsals in an update of the policy */
 #define PUSH_RAMP 0.5       /* share of the run over which pushes grow to env.push_scale */
 
 /* Wider limits and starts fill the buffer with states from which nothing can be learned (docs/tracker.md).
@@ -71,6 +73,7 @@ typedef struct {
     world_model dynamics;
     world_fit fit;
     imagine *dream;
+    imitation *copy; /* of rehearsals; NULL: none */
     rng dice;
     int64_t warm;                   /* 1: scales are measured, the warm-up is over */
     int64_t adopted;                /* 1: the policy began as a trained one, with its statistics */
@@ -229,6 +232,7 @@ static void world_free(void *self)
     if (!t) return;
     collector_free(&t->real_world);
     imagine_free(t->dream);
+    imitation_free(t->copy);
     world_fit_free(&t->fit);
     track_model_free(&t->model);
     sampling_free(&t->starts);
@@ -255,6 +259,9 @@ static hrc_status world_create(void **out, const train_input *in, hrc_error *err
     t->dice = rng_make(own, 2);
     t->ops = training_ops(t->cfg.train_precision);
     hrc_status status = create_parts(t, in->seed, own, err);
+    if (status == HRC_OK && in->demos.n)
+        status =
+            imitation_create(&t->copy, &in->demos, t->refs, &t->model, &t->ops, t->threads, IMITATED, err);
     if (status < 0)
         world_free(t);
     else
@@ -425,13 +432,17 @@ static void draw_start(world_trainer *t, int which, imagine_start *out)
     replay_history(k, out->history, world, step);
 }
 
-static hrc_status improve_once(world_trainer *t, imagine_result *out, double *norm, hrc_error *err)
+static hrc_status improve_once(world_trainer *t, imagine_result *out, double *copied, double *norm,
+                               hrc_error *err)
 {
     imagine_start *starts = imagine_starts(t->dream);
     for (int b = 0; b < t->cfg.world_batch; b++) draw_start(t, b, &starts[b]);
     memset(t->policy.grads, 0, sizeof(float) * t->policy.optimiser.n);
     weights_stay(t, t->kept.count);
     *out = imagine_gradient(t->dream, t->policy.grads, t->policy.params, t->model.codebook, t->world.params);
+    if (t->copy)
+        *copied =
+            imitation_gradient(t->copy, t->policy.grads, t->policy.params, t->cfg.world_imitate, &t->dice);
     *norm = descend(t, &t->policy);
     if (!isfinite(*norm)) return fail(err, HRC_ENONFINITE, "policy: the gradient is not finite");
     const quant *q = &t->model.net.shape.token;
@@ -570,11 +581,11 @@ static hrc_status fit_and_improve(world_trainer *t, train_report *r, hrc_error *
 {
     world_fit_result fit = {0};
     imagine_result dream = {0};
-    double norm = 0, began = clock_s();
+    double norm = 0, copied = 0, began = clock_s();
     for (int i = 0; i < t->cfg.world_fits; i++) TRY(fit_once(t, &fit, err));
     train_phase(r, "world model", clock_s() - began);
     began = clock_s();
-    for (int i = 0; i < t->cfg.world_updates; i++) TRY(improve_once(t, &dream, &norm, err));
+    for (int i = 0; i < t->cfg.world_updates; i++) TRY(improve_once(t, &dream, &copied, &norm, err));
     train_phase(r, "policy", clock_s() - began);
     r->updates += t->cfg.world_updates;
     train_figure(r, "loss", dream.tracking);
@@ -582,6 +593,7 @@ static hrc_status fit_and_improve(world_trainer *t, train_report *r, hrc_error *
     train_figure(r, "action", dream.action);
     train_figure(r, "action_rate", dream.rate);
     train_figure(r, "gradient", norm);
+    if (t->copy) train_figure(r, "imitation", copied);
     train_figure(r, "model_loss", fit.loss);
     train_figure(r, "model_residual", fit.residual);
     train_figure(r, "rate", t->policy.optimiser.options.rate);
@@ -644,6 +656,7 @@ static void world_list(void *self, state_list *l)
     state_add(l, "", "warm", DT_I64, &t->warm, 1);
     state_add(l, "", "adopted", DT_I64, &t->adopted, 1);
     sampling_state(&t->starts, l, "sampling.");
+    if (t->copy) imitation_state(t->copy, l, "imitation.");
     collector_state(&t->real_world, l, "real.");
 }
 
