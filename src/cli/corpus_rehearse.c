@@ -102,10 +102,10 @@ static hrc_status set_up(session *s, hrc_error *err)
     TRY(pool_create(&s->threads, a->threads, err));
     TRY(load_training_clips(s, err));
     TRY(find_failing(s, err));
-    if (!s->todo) return fail(err, HRC_EINVAL, "%s: the tracker follows all of it", s->source.file.path);
-    TRY(build_references(s, err));
-    identify(s);
     TRY(file_folder(s->folder, err));
+    identify(s);
+    if (!s->todo) return HRC_OK;
+    TRY(build_references(s, err));
     return rehearser_create(&s->stage, &s->model, &a->cfg, s->threads, err);
 }
 
@@ -212,9 +212,12 @@ static int report(session *s)
     if (s->a->json)
         return cli_json(json_pack("{s:s, s:i, s:i, s:f, s:f}", "folder", s->folder, "clips", s->todo, "done",
                                   done, "within", within, "joint_rad", joint));
-    printf(
-        "%s: %d of %d clips done to the end; within bounds for %.1f %% of all frames, joints %.2f rad off\n",
-        s->folder, done, s->todo, 100 * within, joint);
+    if (s->todo)
+        printf(
+            "%s: %d of %d clips done to the end; within bounds for %.1f %% of all frames, joints %.2f rad off\n",
+            s->folder, done, s->todo, 100 * within, joint);
+    else
+        printf("%s: the tracker follows all of it\n", s->source.file.path);
     return EXIT_DONE;
 }
 

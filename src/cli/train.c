@@ -3,7 +3,6 @@
  * which are done, and with which settings. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -27,11 +26,12 @@ typedef struct {
     const char *name, *value; /* of a stage's command line; a flag has the value "1" */
 } setting;
 
-/* The tracker; rounds in which it is taught what it fails on; a first planner, rounds of practice and another
- * planner, which see the root's position; the one that is used, of encoders and IMU alone; the report. */
+/* A tracker; others, each taught what the one before failed on; a first planner, rounds of practice and
+ * another planner, which see the root's position; the one that is used, of encoders and IMU alone; the
+ * report. */
 typedef enum {
     STAGE_TRACKER,
-    STAGE_HARD,
+    STAGE_REHEARSAL,
     STAGE_PRACTICE,
     STAGE_PLANNER,
     STAGE_BLIND,
@@ -90,99 +90,69 @@ static const char *with_getups(const road *r, text *both)
     return corpus || getups ? both->data : NULL;
 }
 
-/* What it fails on is looked for in a corpus. */
-static int hard_rounds(const road *r)
+/* What a tracker fails on is looked for in a corpus. */
+static int rehearsals(const road *r)
 {
-    return arg(r->a, "corpus") ? r->a->cfg.train_hard_rounds : 0;
+    return arg(r->a, "corpus") ? r->a->cfg.train_rehearsals : 0;
 }
 
 /* The last one has no number. */
 static void tracker_path(char out[PATH], const road *r, int round)
 {
-    if (round == hard_rounds(r))
+    if (round == rehearsals(r))
         snprintf(out, PATH, "%s", r->tracker);
     else
         path_of(out, r, "tracker", round);
 }
 
-static int train_tracker(const road *r)
+static void rehearsed_path(char out[PATH], const road *r, int round)
 {
-    char out[PATH];
+    snprintf(out, PATH, "%s/rehearsed-%d", r->folder, round);
+}
+
+/* From nothing, with what the tracker of the round before was rehearsed in. */
+static int train_tracker(const road *r, int round)
+{
+    char out[PATH], rehearsed[PATH];
     text corpora = {0};
-    tracker_path(out, r, 0);
-    const setting given[] = {{"corpus", with_getups(r, &corpora)}, {"out", out}, {"resume", "1"}, {0}};
+    tracker_path(out, r, round);
+    rehearsed_path(rehearsed, r, round);
+    const setting given[] = {{"corpus", with_getups(r, &corpora)},
+                             {"rehearsed", round ? rehearsed : NULL},
+                             {"out", out},
+                             {"resume", "1"},
+                             {0}};
     const int code = run_command(r, &CMD_TRAIN_TRACKER, given, true);
     text_free(&corpora);
     return code;
 }
 
-/* A trained tracker goes on by small steps, in a world model that is fitted well before the first of them. */
-static void settings_of_hard_round(config *c)
+/* Of the first corpus, by the first process; the others wait for the files. */
+static int rehearse(const road *r, int round)
 {
-    c->train_iterations = c->train_hard_iterations;
-    c->world_warmup *= 4;
-    c->world_prefit *= 12;
-    c->world_rate /= 4;
-    c->world_rate_warmup = 300;
-    c->world_settle = 0;
-}
-
-static int average(const road *r, const char *before, const char *after, const char *mean)
-{
-    const char *both[] = {before, after};
-    const setting given[] = {{"out", mean}, {0}};
-    args a = *r->a;
-    road of_both = *r;
-    of_both.a = &a;
-    a.operands = both, a.n = COUNT(both);
-    if (!leads()) return EXIT_DONE;
-    remove(mean); /* of an attempt that was stopped */
-    return run_command(&of_both, &CMD_AVERAGE, given, true);
-}
-
-/* By the first process; the others wait for the file. */
-static int rehearse(const road *r, const char *tracker, const char *out)
-{
-    char first[PATH];
-    const char *corpus = arg(r->a, "corpus"), *operands[] = {first};
-    const setting given[] = {{"tracker", tracker}, {"out", out}, {0}};
+    char corpus[PATH], tracker[PATH], out[PATH];
+    const char *first = arg(r->a, "corpus"), *operands[] = {corpus};
     args a = *r->a;
     road of_corpus = *r;
     double done = 0;
     int code = EXIT_DONE;
     of_corpus.a = &a;
-    snprintf(first, sizeof first, "%.*s", (int)strcspn(corpus, ","), corpus);
+    snprintf(corpus, sizeof corpus, "%.*s", (int)strcspn(first, ","), first);
+    tracker_path(tracker, r, round - 1);
+    rehearsed_path(out, r, round);
+    const setting given[] = {{"tracker", tracker}, {"out", out}, {0}};
     a.operands = operands, a.n = 1;
     if (leads()) code = run_command(&of_corpus, &CMD_CORPUS_REHEARSE, given, true);
     comm_sum_doubles(&done, 1);
     return code;
 }
 
-/* What the tracker fails on is rehearsed, and it goes on with everything and the rehearsals; then it is the
- * mean of what it was, which is precise, and of what it became, which does more. */
+/* Gradients alone do not lead a trained tracker to a leap; one that is shown leaps from the beginning learns
+ * them (docs/log.md). */
 static int train_on_failures(const road *r, int round)
 {
-    char before[PATH], rehearsed[PATH], hard[PATH], mean[PATH];
-    args a = *r->a;
-    road harder = *r;
-    text corpora = {0};
-    harder.a = &a;
-    settings_of_hard_round(&a.cfg);
-    tracker_path(before, r, round - 1);
-    snprintf(rehearsed, sizeof rehearsed, "%s/rehearsed-%d", r->folder, round);
-    path_of(hard, r, "hard", round);
-    tracker_path(mean, r, round);
-    const setting given[] = {{"corpus", with_getups(r, &corpora)},
-                             {"from", before},
-                             {"rehearsed", rehearsed},
-                             {"out", hard},
-                             {"resume", "1"},
-                             {0}};
-    int code = rehearse(r, before, rehearsed);
-    if (code == EXIT_DONE && !cli_interrupted())
-        code = run_command(&harder, &CMD_TRAIN_TRACKER, given, false);
-    text_free(&corpora);
-    return code == EXIT_DONE && !cli_interrupted() ? average(r, before, hard, mean) : code;
+    const int code = rehearse(r, round);
+    return code == EXIT_DONE && !cli_interrupted() ? train_tracker(r, round) : code;
 }
 
 /* With the planner of the round before. In the first half of the rounds recorded ways up lead, then the
@@ -270,7 +240,7 @@ static int report(const road *r)
 
 static int stages(const road *r)
 {
-    return 4 + hard_rounds(r) + 2 * r->a->cfg.train_rounds;
+    return 4 + rehearsals(r) + 2 * r->a->cfg.train_rounds;
 }
 
 static stage stage_at(const road *r, int i)
@@ -278,16 +248,16 @@ static stage stage_at(const road *r, int i)
     if (i == 0) return (stage){STAGE_TRACKER, 0};
     if (i == stages(r) - 1) return (stage){STAGE_REPORT, 0};
     if (i == stages(r) - 2) return (stage){STAGE_BLIND, 0};
-    if (i <= hard_rounds(r)) return (stage){STAGE_HARD, i};
-    i -= hard_rounds(r);
+    if (i <= rehearsals(r)) return (stage){STAGE_REHEARSAL, i};
+    i -= rehearsals(r);
     return (stage){i % 2 ? STAGE_PLANNER : STAGE_PRACTICE, i / 2};
 }
 
 static const char *stage_name(char *out, size_t size, stage s)
 {
     static const char *const NAMES[] = {
-        "tracker", "what it fails on", "practice", "planner", "planner for encoders and IMU", "report"};
-    const bool numbered = s.kind == STAGE_HARD || s.kind == STAGE_PRACTICE || s.kind == STAGE_PLANNER;
+        "tracker", "what it failed on", "practice", "planner", "planner for encoders and IMU", "report"};
+    const bool numbered = s.kind == STAGE_REHEARSAL || s.kind == STAGE_PRACTICE || s.kind == STAGE_PLANNER;
     snprintf(out, size, numbered ? "%s %d" : "%s", NAMES[s.kind], s.round);
     return out;
 }
@@ -295,8 +265,8 @@ static const char *stage_name(char *out, size_t size, stage s)
 static int run_stage(const road *r, stage s)
 {
     switch (s.kind) {
-    case STAGE_TRACKER: return train_tracker(r);
-    case STAGE_HARD: return train_on_failures(r, s.round);
+    case STAGE_TRACKER: return train_tracker(r, 0);
+    case STAGE_REHEARSAL: return train_on_failures(r, s.round);
     case STAGE_PRACTICE: return practise(r, s.round);
     case STAGE_PLANNER: return train_planner(r, s.round);
     case STAGE_BLIND: return train_blind_planner(r);

@@ -17,7 +17,11 @@
 #define AHEAD_MOST 5 /* frames by which what the tracker is shown may run ahead */
 #define LEGS 12      /* the first joints: left leg, right leg */
 #define ELITE 6      /* samples that are varied further */
-#define LOST_M 0.23  /* a frame in which the robot is farther off than this ... */
+#define NEAR_M 0.12  /* where the tracker alone stays as near as this, it is let alone */
+#define NEAR_RAD 0.5
+#define OFFSET_COST 0.01 /* of a squared offset of one action, in a period */
+#define CHANGE_COST 0.02 /* of a squared change of one action */
+#define LOST_M 0.23      /* a frame in which the robot is farther off than this ... */
 #define LOST_RAD 1.0
 #define LOST_COST 40 /* ... costs so much that a clumsy leap is better than none */
 
@@ -108,6 +112,25 @@ static const ref_frame *frame_at(const ref_clip *c, int frame)
     return &c->frames[frame < 0 ? 0 : frame < c->n ? frame : c->n - 1];
 }
 
+static double square(float x)
+{
+    return (double)x * (double)x;
+}
+
+/* Returns what they cost: what is not needed is not to be learned. */
+static double add_offsets(moment *m, int since)
+{
+    const int knot = since / KNOT;
+    const float part = (float)(since % KNOT) / KNOT;
+    double cost = 0;
+    for (int i = 0; i < HRC_JOINTS; i++) {
+        const float by = (1 - part) * m->knots[knot][i] + part * m->knots[knot + 1][i];
+        m->action[i] += by;
+        cost += OFFSET_COST * square(by);
+    }
+    return cost;
+}
+
 /* One period; since: periods since the moment's offsets began. */
 static void act(const rehearser *r, moment *m, double target[HRC_JOINTS], const ref_clip *c, int frame,
                 int since, int worker)
@@ -115,7 +138,7 @@ static void act(const rehearser *r, moment *m, double target[HRC_JOINTS], const 
     const track_model *model = r->model;
     g1_state state;
     obs_frame frames[OBS_FRAMES];
-    float p[OBS_P], window[OBS_WINDOW];
+    float p[OBS_P], window[OBS_WINDOW], before[HRC_JOINTS];
     double q0[HRC_JOINTS];
     g1_state_read(&state, m->sim.qpos, m->sim.qvel);
     for (int i = 0; i < HRC_JOINTS; i++) q0[i] = G1_JOINT[i].q0;
@@ -130,11 +153,10 @@ static void act(const rehearser *r, moment *m, double target[HRC_JOINTS], const 
         frames[i] = (obs_frame){f->qpos, f->qvel};
     }
     obs_window(window, frames, state.quat, model->rotation);
+    memcpy(before, m->action, sizeof before);
     tracker_infer(r->benches[worker].runner, m->action, &m->history.p[0][0], window);
-    const int knot = since / KNOT;
-    const float part = (float)(since % KNOT) / KNOT;
-    for (int i = 0; i < HRC_JOINTS; i++)
-        m->action[i] += (1 - part) * m->knots[knot][i] + part * m->knots[knot + 1][i];
+    m->cost += add_offsets(m, since);
+    for (int i = 0; i < HRC_JOINTS; i++) m->cost += CHANGE_COST * square(m->action[i] - before[i]);
     action_target(target, model->basis, m->action, frames[action_frame(model->basis)].qpos + 7, NULL);
     sim_step_one(r->physics, &m->sim, target, worker);
 }
@@ -145,30 +167,28 @@ static double bent(double x)
     return sqrt(1 + x * x) - 1;
 }
 
-/* What a frame costs; near: it needs no mending. */
-static double judge(const moment *m, const ref_frame *f, const float before[HRC_JOINTS], bool *near)
+/* Of the root, m/s: the reference's turned to where the robot heads, which is not its to choose. */
+static double velocity_error(const sim_world *w, const ref_frame *f, double turned)
+{
+    const double c = cos(turned), s = sin(turned), vx = (double)f->qvel[0], vy = (double)f->qvel[1],
+                 e[3] = {w->qvel[0] - (c * vx - s * vy), w->qvel[1] - (s * vx + c * vy),
+                         w->qvel[2] - (double)f->qvel[2]};
+    return sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]);
+}
+
+/* What a frame costs but for what was done; near: it needs no mending. */
+static double judge(const sim_world *w, const ref_frame *f, bool *near)
 {
     g1_state state;
-    g1_state_read(&state, m->sim.qpos, m->sim.qvel);
+    float quat[4];
+    g1_state_read(&state, w->qpos, w->qvel);
+    for (int k = 0; k < 4; k++) quat[k] = (float)state.quat[k];
     const tracking_error e = tracking_error_of(&state, f->qpos);
-    double velocity = 0, change = 0, robot[3];
-    const float quat[4] = {(float)state.quat[0], (float)state.quat[1], (float)state.quat[2],
-                           (float)state.quat[3]};
     const double turned = (double)heading_between(f->qpos + 3, quat);
-    for (int k = 0; k < 3; k++) robot[k] = m->sim.qvel[k];
-    /* the reference's velocity turned to the robot's heading */
-    const double vx = (double)f->qvel[0] * cos(turned) - (double)f->qvel[1] * sin(turned),
-                 vy = (double)f->qvel[0] * sin(turned) + (double)f->qvel[1] * cos(turned);
-    velocity = sqrt((robot[0] - vx) * (robot[0] - vx) + (robot[1] - vy) * (robot[1] - vy) +
-                    (robot[2] - (double)f->qvel[2]) * (robot[2] - (double)f->qvel[2]));
-    for (int i = 0; i < HRC_JOINTS; i++) {
-        const double d = (double)(m->action[i] - before[i]);
-        change += d * d;
-    }
-    const bool lost = m->sim.diverged || e.height > LOST_M || e.tilt > LOST_RAD;
-    *near &= !m->sim.diverged && e.height < 0.12 && e.tilt < 0.5;
-    return bent(e.joint / 0.8) + bent(e.height / 0.06) + 2 * bent(e.tilt / 0.25) + bent(velocity / 0.4) +
-           0.5 * bent(turned / 0.5) + 0.02 * change + (lost ? LOST_COST : 0);
+    const bool lost = w->diverged || !(e.height <= LOST_M) || !(e.tilt <= LOST_RAD);
+    *near &= !w->diverged && e.height < NEAR_M && e.tilt < NEAR_RAD;
+    return bent(e.joint / 0.8) + bent(e.height / 0.06) + 2 * bent(e.tilt / 0.25) +
+           bent(velocity_error(w, f, turned) / 0.4) + 0.5 * bent(turned / 0.5) + (lost ? LOST_COST : 0);
 }
 
 /* A rehearsal under way. */
@@ -188,11 +208,9 @@ static void run_sample(const run *j, sample *s)
     const int left = j->c->n - 1 - j->frame, most = left < j->o->horizon ? left : j->o->horizon;
     s->fine = true;
     for (int t = 0; t < most; t++) {
-        float before[HRC_JOINTS];
         double target[HRC_JOINTS];
-        memcpy(before, now.action, sizeof before);
         act(j->r, &now, target, j->c, j->frame + t, t, j->worker);
-        now.cost += judge(&now, frame_at(j->c, j->frame + t + 1), before, &s->fine);
+        now.cost += judge(&now.sim, frame_at(j->c, j->frame + t + 1), &s->fine);
         if (t >= REHEARSE_STEP) continue;
         for (int i = 0; i < HRC_NQ; i++) s->did.qpos[t][i] = (float)now.sim.qpos[i];
         for (int i = 0; i < HRC_NV; i++) s->did.qvel[t][i] = (float)now.sim.qvel[i];
