@@ -74,11 +74,12 @@ static hrc_status build_references(session *s, hrc_error *err)
     s->results = calloc((size_t)s->todo + 1, sizeof *s->results);
     s->status = calloc((size_t)s->todo + 1, sizeof *s->status);
     s->errors = calloc((size_t)s->todo + 1, sizeof *s->errors);
-    hrc_status status = chosen && s->results && s->status && s->errors
-                            ? HRC_OK
-                            : fail(err, HRC_ENOMEM, "rehearsal: out of memory");
-    for (int i = 0; status == HRC_OK && i < s->todo; i++) chosen[i] = s->clips[s->which[i]];
-    if (status == HRC_OK) status = references_build(&s->refs, chosen, s->todo, false, s->threads, err);
+    if (!chosen || !s->results || !s->status || !s->errors) {
+        free(chosen);
+        return fail(err, HRC_ENOMEM, "rehearsal: out of memory");
+    }
+    for (int i = 0; i < s->todo; i++) chosen[i] = s->clips[s->which[i]];
+    const hrc_status status = references_build(&s->refs, chosen, s->todo, false, s->threads, err);
     free(chosen);
     return status;
 }

@@ -151,7 +151,8 @@ static hrc_status set_up(session *s, const tracker_method *method, int ntrials, 
     TRY(motions_load(&s->data, arg(a, "corpus"), a->operands, a->n, &reading, false, err));
     TRY(choose_clips(s, err));
     TRY(add_rehearsals(s, err));
-    TRY(references_build(&s->refs, s->clips, s->n, !strcmp(a->cfg.env_mirror, "on"), s->threads, err));
+    const bool mirror = !strcmp(a->cfg.env_mirror, "on");
+    TRY(references_build(&s->refs, s->clips, s->n, mirror, s->threads, err)); /* NOLINT: tear_down frees it */
     for (int i = 0; i < s->ndemos; i++)
         TRY(references_pair(&s->refs, s->noriginals + i, s->demos[i].original, err));
     const tracker_plan plan = {method,

@@ -310,8 +310,6 @@ hrc_status hrc_step(hrc_tracker *t, const hrc_state *now, const hrc_frame window
 
 /* ---- Motions, from files and from poses of any rate ---- */
 
-/* heracles.h: motions from files and from poses of any rate. */
-
 /* One block holds poses and velocities, so that hrc_motion needs no third pointer. */
 static hrc_status motion_of(hrc_motion *out, const clip *c, hrc_error *err)
 {
@@ -320,7 +318,9 @@ static hrc_status motion_of(hrc_motion *out, const clip *c, hrc_error *err)
     if (!block) return fail(err, HRC_ENOMEM, "%s: out of memory for %d frames", c->name, c->n);
     memcpy(block, c->qpos, n * HRC_NQ * sizeof *block);
     clip_velocities(block + n * HRC_NQ, c);
-    *out = (hrc_motion){c->n, block, block + n * HRC_NQ};
+    out->n = c->n;
+    out->qpos = block;
+    out->qvel = block + n * HRC_NQ;
     return HRC_OK;
 }
 

@@ -71,6 +71,7 @@ static int finalists(int *out, const contest *c, int nways, arena *scratch)
     if (!none || !taken) return 0;
     for (; n < FINALISTS && n < nways; n++) {
         float most = -1;
+        out[n] = 0;
         for (int w = 0; w < nways; w++) {
             const float g = gain_of(c->worth + w * c->nheaps, none, c->nheaps);
             if (!taken[w] && g > most) most = g, out[n] = w;

@@ -368,8 +368,9 @@ static void trace(const rehearsed *did, const stretch *stretches, int steps, con
     }
     for (int t = 0; t < c->n; t++)
         memcpy(did->ref + (size_t)t * HRC_NQ, c->frames[t].qpos, sizeof c->frames[t].qpos);
-    float *last = did->target + (size_t)(c->n - 1) * HRC_JOINTS;
-    memcpy(last, last - HRC_JOINTS, sizeof *last * HRC_JOINTS);
+    for (int i = 0; i < HRC_JOINTS; i++)
+        did->target[(size_t)(c->n - 1) * HRC_JOINTS + (size_t)i] =
+            did->target[(size_t)(c->n - 2) * HRC_JOINTS + (size_t)i];
 }
 
 rehearsal rehearsal_count(const float *qpos, const float *ref, int n)

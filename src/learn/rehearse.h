@@ -48,8 +48,8 @@ typedef struct {
     float *qpos, *qvel, *target, *ref; /* (n, HRC_NQ), (n, HRC_NV), (n, HRC_JOINTS), (n, HRC_NQ) */
 } rehearsed;
 
-/* From the reference's state at its first frame. `worker` is a thread of the pool; what comes of it depends on
- * the model, the reference and the seed alone. */
+/* From the reference's state at its first frame. `worker` is a thread of the pool; what comes of it depends
+ * on the model, the reference and the seed alone. */
 hrc_status rehearse(const rehearser *r, const ref_clip *c, const rehearse_options *o, int worker,
                     const rehearsed *did, hrc_error *err);
 

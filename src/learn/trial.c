@@ -195,7 +195,7 @@ static hrc_status run_trials(trial *results, const references *refs, const track
     hrc_status status = starts ? HRC_OK : fail(err, HRC_ENOMEM, "trials: out of memory");
     for (int i = 0; starts && i < refs->n; i++) starts[i] = (trial_start){i, 0};
     if (status == HRC_OK) status = trials_create(&t, &exact, refs, threads, err);
-    if (status == HRC_OK) status = trials_run(t, m, starts, refs->n, &o, results, NULL, err);
+    if (t) status = trials_run(t, m, starts, refs->n, &o, results, NULL, err);
     trials_free(t);
     free(starts);
     return status;

@@ -64,7 +64,6 @@ static const nn_kernels PLAIN = {"plain",     {8, 8}, {plain_mul_float, plain_mu
 INLINE void store_partial(float *c, int ldc, const float *tile, int rows, int n, int add)
 {
     for (int r = 0; r < rows; r++)
-        for (int j = 0; j < n; j++)
             c[(long)r * ldc + j] = (add ? c[(long)r * ldc + j] : 0) + tile[r * NN_PANEL + j];
 }
 
@@ -79,7 +78,7 @@ INLINE void store_partial(float *c, int ldc, const float *tile, int rows, int n,
 INLINE AVX2 void avx2_store(float *c, int ldc, __m256 (*sum)[2], int rows, int n, int add)
 {
     if (n < NN_PANEL) {
-        float tile[4 * NN_PANEL];
+        float tile[4 * NN_PANEL] = {0};
         for (int r = 0; r < rows; r++)
             for (int h = 0; h < 2; h++) _mm256_storeu_ps(tile + r * NN_PANEL + 8 * h, sum[r][h]);
         store_partial(c, ldc, tile, rows, n, add);

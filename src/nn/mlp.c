@@ -63,9 +63,11 @@ NN_FN void nn_mlp_forward(const nn_ops *o, const nn_mlp *m, real *y, real *work,
         int nin = m->size[i], nout = m->size[i + 1];
         bool last = i + 1 == m->layers;
         size_t skip = (size_t)first * (size_t)nout;
+        /* cppcheck-suppress nullPointerArithmetic ; one layer has no hidden ones, and no work */
         real *out = (last ? y : work + hidden_at(m, i + 1, BEFORE, rows)) + skip;
         nn_linear(o, out, in, params + weight_at(m, i), params + bias_at(m, i), n, nin, nout);
         if (last) break;
+        /* cppcheck-suppress nullPointerArithmetic */
         real *active = work + hidden_at(m, i + 1, AFTER, rows) + skip;
         activate(o, m->activation, active, out, n * nout);
         in = active;
@@ -121,6 +123,7 @@ bool nn_mlp_keep_inputs(const nn_mlp *m, nn_kept *s, const float *params, int co
 NN_FN void nn_mlp_back_w(const nn_ops *o, const nn_mlp *m, real *grads, const real *work, const real *dy,
                          const real *x, int rows, int layer, int first, int n)
 {
+    /* cppcheck-suppress nullPointerArithmetic ; one layer has no hidden ones, and no work */
     const real *out = layer + 1 == m->layers ? dy : work + hidden_at(m, layer + 1, GRADIENT, rows);
     const real *in = layer ? work + hidden_at(m, layer, AFTER, rows) : x;
     nn_linear_back_w(o, grads + weight_at(m, layer), grads + bias_at(m, layer), out, in, rows, m->size[layer],

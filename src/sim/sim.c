@@ -119,7 +119,7 @@ hrc_status sim_create(sim **out, const config *cfg, pool *threads, hrc_error *er
     s->implicit_damping = !strcmp(cfg->sim_damping, "implicit");
     s->nominal = nominal_params(cfg->sim_friction);
     hrc_status status = model_compile(&s->model, &s->warnings, cfg, err);
-    if (status == HRC_OK && s->implicit_damping)
+    if (s->model && s->implicit_damping)
         for (int i = 0; i < HRC_JOINTS; i++) s->model->dof_damping[DOF(i)] = G1_JOINT[i].kd;
     if (status == HRC_OK) status = create_workers(s, err);
     if (status < 0) {

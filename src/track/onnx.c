@@ -547,7 +547,8 @@ static void add_motion_outputs(builder *b)
 static void build_motion(builder *b, onnx_dialect dialect)
 {
     onnx_graph *g = &b->b.g;
-    const int64_t o[2] = {1, OBS}, a[2] = {1, HRC_JOINTS}, d[2] = {1, b->b.m->net.shape.token.dim};
+    const int64_t o[2] = {1, OBS}, a[2] = {1, HRC_JOINTS};
+    const int64_t d[2] = {1, b->b.m->net.shape.token.dim}; /* NOLINT: onnx_tracker_begin has set m */
     onnx_value now;
     b->obs = onnx_input(g, "obs", o, 2);
     b->row = find_row(b);

@@ -77,7 +77,7 @@ static void get_bodies(motion *m, const pickle_value *dict, arena *memory)
     hrc_error unwanted;
     if (!names || names->kind != PICKLE_LIST || names->n > BODIES_MAX || !pos || pos->kind != PICKLE_ARRAY)
         return;
-    npy a;
+    npy a = {0};
     if (get_array(&a, m, dict, "local_body_pos", 3, 3, memory, &unwanted) < 0 || a.shape[1] != names->n)
         return;
     int known = 0;
