@@ -64,6 +64,7 @@ static const nn_kernels PLAIN = {"plain",     {8, 8}, {plain_mul_float, plain_mu
 INLINE void store_partial(float *c, int ldc, const float *tile, int rows, int n, int add)
 {
     for (int r = 0; r < rows; r++)
+        for (int j = 0; j < n; j++)
             c[(long)r * ldc + j] = (add ? c[(long)r * ldc + j] : 0) + tile[r * NN_PANEL + j];
 }
 
