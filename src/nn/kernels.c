@@ -20,13 +20,19 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* The one that holds column j. */
+INLINE const void *panel_of(const void *panels, size_t size, int j)
+{
+    return (const char *)panels + (size_t)(j / NN_PANEL) * size;
+}
+
 static void plain_mul_float(float *c, int ldc, const void *a, int lda, const void *panels, size_t panel_size,
                             int k, int rows, int n, int add)
 {
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < n; j++) {
             const float *x = (const float *)a + (long)r * lda;
-            const float *w = (const float *)((const char *)panels + (size_t)(j / NN_PANEL) * panel_size);
+            const float *w = panel_of(panels, panel_size, j);
             float sum = add ? c[(long)r * ldc + j] : 0;
             for (int l = 0; l < k; l++) sum += x[l] * w[l * NN_PANEL + j % NN_PANEL];
             c[(long)r * ldc + j] = sum;
@@ -39,8 +45,7 @@ static void plain_mul_bf16(float *c, int ldc, const void *a, int lda, const void
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < n; j++) {
             const float *x = (const float *)a + (long)r * lda;
-            const uint16_t *w =
-                (const uint16_t *)((const char *)panels + (size_t)(j / NN_PANEL) * panel_size);
+            const uint16_t *w = panel_of(panels, panel_size, j);
             float sum = add ? c[(long)r * ldc + j] : 0;
             for (int l = 0; l < k; l++)
                 sum += x[l] * nn_from_bf16(w[(l / 2 * NN_PANEL + j % NN_PANEL) * 2 + l % 2]);
@@ -140,7 +145,7 @@ INLINE AVX2 void avx2_tile_bf16(float *c, int ldc, const float *a, int lda, cons
                           int k, int rows, int n, int add)                                                   \
     {                                                                                                        \
         for (int j = 0; j < n; j += NN_PANEL) {                                                              \
-            const type *w = (const type *)((const char *)panels + (size_t)(j / NN_PANEL) * panel_size);      \
+            const type *w = panel_of(panels, panel_size, j);                                                 \
             int width = n - j < NN_PANEL ? n - j : NN_PANEL;                                                 \
             for (int r = 0; r < rows; r += 4) {                                                              \
                 float *out = c + (long)r * ldc + j;                                                          \
@@ -202,7 +207,7 @@ INLINE AVX512 void avx512_tile_float(float *c, int ldc, const void *a, int lda, 
         for (int p = 0; p < panels; p++) {
             const char *at = w + (size_t)p * panel_size + (size_t)l * 64;
             _mm_prefetch(at + PREFETCH_BYTES, _MM_HINT_T0);
-            column[p] = _mm512_load_ps((const float *)at);
+            column[p] = _mm512_load_ps((const void *)at);
         }
         for (int r = 0; r < rows; r++) {
             __m512 x = _mm512_set1_ps(((const float *)a)[(long)r * lda + l]);
