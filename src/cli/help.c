@@ -67,7 +67,7 @@ int help_all(FILE *to)
     fprintf(to, "  %-18s %s\n", "help config", "every setting with its default, range and meaning");
     fprintf(to, "  %-18s %s\n", "help preset", "the settings of general, clip, quick and paper");
     fprintf(to, "  %-18s %s\n", "help man", "the manual page; help bash-completion: for the shell");
-    fprintf(to, "\n'heracles COMMAND --help' shows its options, defaults and an example.\n"
+    fprintf(to, "'heracles COMMAND --help' shows its options, defaults and an example.\n"
                 "exit codes: 0 done, 1 failed, 2 usage, 3 requirement missed, 130 interrupted\n");
     return to == stdout ? EXIT_DONE : EXIT_USAGE;
 }

@@ -240,7 +240,8 @@ static void copy_frame(rollout *out, int to, const rollout *ring, size_t from)
 {
     memcpy(out->qpos + (size_t)to * HRC_NQ, ring->qpos + from * HRC_NQ, HRC_NQ * sizeof(float));
 #define X(name, width)                                                                                       \
-    memcpy(out->name + (size_t)to * (width), ring->name + from * (width), (width) * sizeof(float));
+    if (out->name)                                                                                           \
+        memcpy(out->name + (size_t)to * (width), ring->name + from * (width), (width) * sizeof(float));
     ROLLOUT_ARRAYS(X)
 #undef X
 }
