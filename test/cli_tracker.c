@@ -219,7 +219,7 @@ static void test_rehearsed(void)
     "--world.worlds=8 --world.warmup=1024 --world.prefit=1 --world.fit_batch=8 --world.fits=1 --world.batch=8 " \
     "--world.horizon=4 --world.width=16 --world.buffer=128 --quiet --threads 1 "
 #define REHEARSE                                                                                             \
-    "$HERACLES corpus rehearse two.safetensors --tracker $D/../../models/tracker.safetensors --samples 8 "   \
+    "$HERACLES corpus rehearse two.safetensors --tracker $D/../../models/tracker.safetensors --samples 12 "  \
     "--beam 1 --horizon 10 "
     make_corpus();
     ENSURE(shell(IN_TEST REHEARSE "-o done && ls done") == 0);

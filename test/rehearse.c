@@ -8,17 +8,19 @@
 
 #include "learn/imitate.h"
 #include "learn/sampling.h"
+#include "learn/trial.h"
 #include "motion/corpus.h"
 #include "sim/env.h"
 #include "synthetic.h"
 #include "test.h"
+#include "track/tracker.h"
 
-enum { FRAMES = 61, WORLDS = 16, STEPS = 200 };
+enum { FRAMES = 68, WORLDS = 16, STEPS = 200 };
 
-/* The first steps of a walk and a tracker that has learned nothing: the motors aim at the reference. */
+/* The shipped tracker and a jump of its training that it does not do by itself. */
 typedef struct {
     config cfg;
-    clip walk;
+    clip jump;
     references refs;
     track_model model;
 } bed;
@@ -27,28 +29,24 @@ static void bed_make(bed *b, pool *threads)
 {
     hrc_error err;
     corpus c;
-    clip whole;
     b->cfg = config_default();
-    strcpy(b->cfg.tracker_basis, "reference");
-    b->cfg.tracker_encoder_width = b->cfg.tracker_action_width = 16;
     ENSURE_OK(corpus_open(&c, "motions/cmu.safetensors", &err));
-    ENSURE_OK(corpus_clip(&c, corpus_find(&c, "91_01"), &whole, &err));
-    ENSURE_OK(clip_cut(&b->walk, &whole, 60, 60 + FRAMES - 1, &err));
-    clip_free(&whole);
+    ENSURE_OK(corpus_clip(&c, corpus_find(&c, "49_05"), &b->jump, &err));
     corpus_close(&c);
-    ENSURE_OK(references_build(&b->refs, &b->walk, 1, false, threads, &err));
-    ENSURE_OK(track_model_create(&b->model, &b->cfg, 5, &err));
+    ENSURE(b->jump.n == FRAMES);
+    ENSURE_OK(references_build(&b->refs, &b->jump, 1, false, threads, &err));
+    ENSURE_OK(tracker_load(&b->model, "models/tracker.safetensors", &err));
 }
 
 static void bed_free(bed *b)
 {
     track_model_free(&b->model);
     references_free(&b->refs);
-    clip_free(&b->walk);
+    clip_free(&b->jump);
 }
 
 /* Mean error of the joints over all frames is what a robot that fell early has much of. */
-static rehearsal run(float qpos[FRAMES * HRC_NQ], int threads, int samples, uint64_t seed)
+static rehearsal run(float qpos[FRAMES * HRC_NQ], int threads, uint64_t seed)
 {
     bed b;
     pool *p;
@@ -56,28 +54,51 @@ static rehearsal run(float qpos[FRAMES * HRC_NQ], int threads, int samples, uint
     static float qvel[FRAMES * HRC_NV], target[FRAMES * HRC_JOINTS], ref[FRAMES * HRC_NQ];
     const rehearsed did = {qpos, qvel, target, ref};
     hrc_error err;
-    const rehearse_options o = {.beam = samples > 8 ? 4 : 1, .samples = samples, .horizon = 20, .seed = seed};
+    rehearse_options o = REHEARSE_DEFAULT;
+    o.seed = seed;
     ENSURE_OK(pool_create(&p, threads, &err));
     bed_make(&b, p);
     ENSURE_OK(rehearser_create(&r, &b.model, &b.cfg, p, &err));
     ENSURE_OK(rehearse(r, &b.refs.clips[0], &o, threads - 1, &did, &err));
-    for (int i = 0; i < HRC_NQ; i++) ENSURE(qpos[i] == b.walk.qpos[i]);
+    for (int i = 0; i < HRC_NQ; i++) ENSURE(qpos[i] == b.jump.qpos[i]);
     rehearser_free(r);
     bed_free(&b);
     pool_free(p);
     return rehearsal_count(qpos, ref, FRAMES);
 }
 
+/* The tracker alone, from the same state. */
+static trial alone(void)
+{
+    bed b;
+    pool *p;
+    trials *t;
+    trial out;
+    hrc_error err;
+    trial_options o = TRIAL_DEFAULT;
+    o.go_on = true;
+    ENSURE_OK(pool_create(&p, 1, &err));
+    bed_make(&b, p);
+    ENSURE_OK(trials_create(&t, &b.cfg, &b.refs, p, &err));
+    ENSURE_OK(trials_run(t, &b.model, &(trial_start){0, 0}, 1, &o, &out, NULL, &err));
+    trials_free(t);
+    bed_free(&b);
+    pool_free(p);
+    return out;
+}
+
 static void test_search(void)
 {
-    static float few[FRAMES * HRC_NQ], many[FRAMES * HRC_NQ], again[FRAMES * HRC_NQ];
-    const rehearsal least = run(few, 1, 1, 3), most = run(many, 1, 64, 3);
-    ENSURE(least.frames == FRAMES - 1 && least.until < least.frames); /* alone it falls */
-    ENSURE(most.until > least.until + 5 && most.within > least.within);
-    run(again, 2, 64, 3);
+    static float many[FRAMES * HRC_NQ], again[FRAMES * HRC_NQ];
+    const trial least = alone();
+    const rehearsal most = run(many, 1, 0);
+    const int followed = (int)(least.completion * least.frames + 0.5);
+    printf("(%d of %d frames alone, %d) ", followed, least.frames, most.within);
+    ENSURE(least.frames == FRAMES - 1 && most.frames == FRAMES - 1);
+    ENSURE(followed < least.frames - 10); /* else a harder one belongs here */
+    ENSURE(most.within >= followed + 3);  /* 12 more by this seed here; another processor rounds otherwise */
+    run(again, 2, 0);
     ENSURE(memcmp(many, again, sizeof many) == 0);
-    run(again, 1, 64, 4);
-    ENSURE(memcmp(many, again, sizeof many) != 0);
 }
 
 /* ---- In training ---- */

@@ -229,7 +229,7 @@ static int run_corpus_rehearse(const args *a)
     hrc_error err;
     if (!s.folder) return cli_usage(a, "--out is missing");
     if (!arg_int(a, "beam", 1, REHEARSE_BEAM, &o->beam) ||
-        !arg_int(a, "samples", 8, REHEARSE_SAMPLES, &o->samples) ||
+        !arg_int(a, "samples", 12, REHEARSE_SAMPLES, &o->samples) ||
         !arg_int(a, "horizon", REHEARSE_STEP, REHEARSE_HORIZON, &o->horizon))
         return EXIT_USAGE;
     if (o->samples < 4 * o->beam)

@@ -400,6 +400,11 @@ hrc_status rehearse(const rehearser *r, const ref_clip *c, const rehearse_option
              c,      o,
              worker, 0,
              1,      rng_make(o->seed, hash_bytes(HASH_START, c->name, strlen(c->name)))};
+    if (o->samples < 4 * o->beam || o->samples < 2 * ELITE) {
+        free(stretches);
+        return fail(err, HRC_EINVAL, "rehearsal: %d copies, expected at least %d and four times the beam, %d",
+                    o->samples, 2 * ELITE, 4 * o->beam);
+    }
     if (!stretches) return fail(err, HRC_ENOMEM, "%s: out of memory for its rehearsal", c->name);
     begin(&j);
     for (int k = 0; k < steps; k++, j.frame += REHEARSE_STEP)
