@@ -73,7 +73,7 @@ static trial alone(void)
     bed b;
     pool *p;
     trials *t;
-    trial out;
+    trial out = {0};
     hrc_error err;
     trial_options o = TRIAL_DEFAULT;
     o.go_on = true;
