@@ -17,7 +17,7 @@
 typedef struct {
     const args *a;
     const char *folder; /* of the rollouts */
-    char run[24];       /* tells runs apart: model, corpus, options */
+    char run[24];       /* tells runs apart: model, options */
     rehearse_options options;
     corpus source;
     track_model model;
@@ -99,7 +99,10 @@ static hrc_status set_up(session *s, hrc_error *err)
 {
     const args *a = s->a;
     TRY(corpus_open(&s->source, a->operands[0], err));
-    TRY(tracker_load(&s->model, arg(a, "tracker"), err));
+    char acting[4096];
+    if (arg_given(a, "tracker") || !shipped_path(acting, sizeof acting, arg(a, "tracker")))
+        snprintf(acting, sizeof acting, "%s", arg(a, "tracker"));
+    TRY(tracker_load(&s->model, acting, err));
     TRY(pool_create(&s->threads, a->threads, err));
     TRY(load_training_clips(s, err));
     TRY(find_failing(s, err));

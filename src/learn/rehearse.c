@@ -15,7 +15,7 @@
 #define KNOT 5 /* periods between knots of an offset; straight lines between them */
 #define MOST_KNOTS (REHEARSE_HORIZON / KNOT + 2)
 #define AHEAD_MOST 5 /* frames by which what the tracker is shown may run ahead */
-#define LEGS 12      /* the first joints: left leg, right leg */
+#define ARMS 15      /* the first joint of them; legs and waist come before */
 #define ELITE 6      /* samples that are varied further */
 #define NEAR_M 0.12  /* where the tracker alone stays as near as this, it is let alone */
 #define NEAR_RAD 0.5
@@ -229,19 +229,6 @@ static void shift_knots(moment *m)
     memset(m->knots[MOST_KNOTS - by], 0, sizeof *m->knots * (size_t)by);
 }
 
-/* Left and right joints stand side by side in the tables: legs 0-5 and 6-11, waist 12-14, arms 15-21, 22-28.
- * Of a pair roll and yaw have opposite signs. */
-static int twin_of(int i)
-{
-    return i < 6 ? i + 6 : i < LEGS ? i - 6 : i < 15 ? i : i < 22 ? i + 7 : i - 7;
-}
-
-static float twin_sign(int i)
-{
-    const char *name = G1_JOINT[i].name;
-    return strstr(name, "roll") || strstr(name, "yaw") ? -1 : 1;
-}
-
 /* A hop: both legs bend further and push off, at a time of its own. One side may do more of it. */
 static void vary_hop(moment *m, rng *r, int knots)
 {
@@ -269,12 +256,14 @@ static void vary(moment *m, rng *r, double size, int knots, bool hop)
     for (int k = 0; k < knots; k++) {
         float d[HRC_JOINTS];
         for (int i = 0; i < HRC_JOINTS; i++) {
-            const bool leg = i < 15;
-            d[i] = rng_normal(r) * (group == 0 && !leg ? 0 : group == 1 && leg ? 0 : by);
+            const bool arm = i >= ARMS;
+            d[i] = rng_normal(r) * (group == 0 && arm ? 0 : group == 1 && !arm ? 0 : by);
         }
-        if (both)
-            for (int i = 0; i < HRC_JOINTS; i++)
-                if (twin_of(i) < i) d[i] = twin_sign(i) * d[twin_of(i)];
+        for (int i = 0; both && i < HRC_JOINTS; i++) {
+            double sign;
+            const int twin = g1_mirror_joint(i, &sign);
+            if (twin < i) d[i] = (float)sign * d[twin];
+        }
         for (int i = 0; i < HRC_JOINTS; i++) m->knots[k][i] += d[i];
     }
 }
