@@ -74,6 +74,9 @@ static hrc_status check_rehearsal(const rollout *r, const clip *c, const char *p
     if (r->n != c->n)
         return fail(err, HRC_EFORMAT, "%s: has %d frames, expected the %d of clip \"%.80s\"", path, r->n,
                     c->n, c->name);
+    for (int i = 0; i < c->n * HRC_NV; i++)
+        if (!isfinite(r->qvel[i]) || (i < c->n * HRC_JOINTS && !isfinite(r->target[i])))
+            return fail(err, HRC_EFORMAT, "%s: has a velocity or target that is not finite", path);
     for (int i = 0; i < c->n * HRC_NQ; i++)
         if (!(fabsf(r->ref[i] - c->qpos[i]) < 1e-4f))
             return fail(err, HRC_EFORMAT, "%s: is of another clip than \"%.80s\"", path, c->name);
